@@ -1,0 +1,58 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let environment = Context.environment
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .strictMemorySafety(),
+]
+
+let libraries: [Target] = [
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CSystemShim"),
+    .target(name: "VaultCrypto", dependencies: ["COpenSSL", "CSodium"]),
+    .target(name: "VaultSystem", dependencies: ["CSystemShim"]),
+    .target(name: "VaultFormat", dependencies: ["VaultCrypto", "CZlib"]),
+    .target(name: "VaultCore", dependencies: ["VaultFormat", "VaultCrypto", "VaultSystem"]),
+    .target(name: "VaultCLI", dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
+    .executableTarget(name: "vaultctl", dependencies: ["VaultCLI"]),
+]
+
+let tests: [Target] = [
+    .target(
+        name: "VaultTestSupport",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"],
+        path: "Tests/Support"),
+    .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "VaultTestSupport"]),
+    .testTarget(name: "VaultSystemTests", dependencies: ["VaultSystem", "VaultTestSupport"]),
+    .testTarget(name: "VaultFormatTests", dependencies: ["VaultFormat", "VaultCrypto", "VaultTestSupport"]),
+    .testTarget(
+        name: "VaultCoreTests",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
+        name: "VaultCLITests",
+        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultSystem", "VaultTestSupport"]),
+]
+
+/// A comma-separated list of test targets; the others are then not declared. A development aid.
+let only = environment["VAULT_ONLY"].map { Set($0.split(separator: ",").map(String.init)) }
+let declaredTests = tests.filter { only == nil || $0.type != .test || only?.contains($0.name) == true }
+
+for target in libraries + declaredTests where target.type != .system && target.name != "CSystemShim" {
+    target.swiftSettings = settings
+}
+
+let package = Package(
+    name: "vaultctl",
+    products: [
+        .library(name: "VaultCore", targets: ["VaultCore"]),
+        .executable(name: "vaultctl", targets: ["vaultctl"]),
+    ],
+    targets: libraries + declaredTests,
+    swiftLanguageModes: [.v6]
+)
