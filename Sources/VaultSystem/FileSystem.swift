@@ -76,6 +76,26 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+    /// Reads at the file's position until the span is full or the file ends; the number of bytes read.
+    package func read(filling span: inout MutableSpan<UInt8>) throws(Errno) -> Int {
+        var failure: Errno?
+        let count = unsafe span.withUnsafeMutableBytes { buffer -> Int in
+            var filled = 0
+            do throws(Errno) {
+                // The part lies inside the span, which is ours for the length of the closure.
+                while filled < buffer.count {
+                    let part = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+                    let read = unsafe try read(into: part)
+                    if read == 0 { break }
+                    filled += read
+                }
+            } catch { failure = error }
+            return filled
+        }
+        if let failure { throw failure }
+        return count
+    }
+
     /// Reads up to `count` bytes at the file's position into an array; empty at the end of the file.
     package func read(upTo count: Int) throws(Errno) -> [UInt8] {
         var failure: Errno?

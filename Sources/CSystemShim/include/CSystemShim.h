@@ -1,1 +1,75 @@
+// What the Swift importer does not bring in from the C library: calls behind _GNU_SOURCE, variadic functions,
+// macros, and code that must be safe inside a signal handler. Every call returns -1 and sets errno on failure,
+// unless said otherwise.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// --- files (files.c) ---
+
+// The part of struct stat that is used; kind is st_mode & S_IFMT.
+struct vs_status {
+    uint32_t kind;
+    uint32_t mode;
+    int64_t size;
+    int64_t modified_ns;
+    int64_t changed_ns;
+    uint64_t inode;
+    uint64_t device;
+    uint64_t link_count;
+};
+
+// lstat of a name in a directory.
+int vs_status_at(int directory, const char *name, struct vs_status *out);
+// stat (follow) or lstat of a path.
+int vs_status_of_path(const char *path, int follow, struct vs_status *out);
+// fstat.
+int vs_status_of_descriptor(int descriptor, struct vs_status *out);
+
+// openat with a mode, close-on-exec and never the controlling terminal.
+int vs_open_at(int directory, const char *name, int flags, uint32_t mode);
+// A file without a name in the directory.
+int vs_open_unnamed(int directory, uint32_t mode);
+// Gives an open unnamed file a name; fails with EEXIST when it is taken.
+int vs_link_descriptor(int descriptor, int directory, const char *name);
+// renameat2; with no_replace it fails with EEXIST when the target stands.
+int vs_rename(int from_directory, const char *from, int to_directory, const char *to, int no_replace);
+// syncfs.
+int vs_sync_file_system(int descriptor);
+// Bytes and inodes that an unprivileged process may still use; INT64_MAX for uncounted inodes.
+int vs_available(int descriptor, int64_t *bytes, int64_t *inodes);
+
+// --- process (process.c) ---
+
+// Core dumps off, for this process and by the size limit.
+void vs_disable_core_dumps(void);
+// Processors this process may run on; at least 1.
+int vs_processor_count(void);
+// The C name of an errno value ("ENOENT"), or NULL.
+const char *vs_errno_name(int code);
+// The sentence of the C library for an errno value; always terminates the buffer.
+void vs_errno_text(int code, char *buffer, size_t size);
+// Columns of the terminal behind a descriptor, 0 when unknown.
+int vs_terminal_columns(int descriptor);
+// pread and pwrite never block signals; this kills the process as a power cut would.
+void vs_kill_self(void);
+// Runs `/bin/sh -c command` with stdin from /dev/null (or `input` when it is not -1), stdout to `output` when it is
+// not -1, the given environment, default signal dispositions and an empty signal mask. Returns 0 or an errno value.
+int vs_spawn_shell(const char *command, char *const environment[], int input, int output, int *process);
+// The process environment.
+char **vs_environment(void);
+// How a process ended, from the status word of waitpid: the exit code, or 128 + signal.
+int vs_exit_code(int status);
+
+// --- signals (signals.c) ---
+
+// Handles SIGINT, SIGTERM and SIGHUP by noting them, and ignores SIGPIPE. SIGHUP stays ignored where it was
+// (nohup). A second SIGINT within two seconds restores the terminal and ends the process with status 130.
+void vs_signals_install(void);
+// The first signal noted since the last vs_signals_clear, or 0.
+int vs_signals_pending(void);
+void vs_signals_clear(void);
+// Turns echo off on a terminal; the old mode is put back by vs_echo_restore, also from the signal handler.
+int vs_echo_off(int terminal);
+void vs_echo_restore(void);
