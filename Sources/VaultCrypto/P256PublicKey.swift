@@ -1,0 +1,61 @@
+import COpenSSL
+
+/// A P-256 key that verifies ECDSA signatures with SHA-256.
+@safe
+package final class P256PublicKey: Sendable {
+    // nonisolated: the handle is only read after init, and OpenSSL takes references to it from several threads.
+    nonisolated(unsafe) private let key: OpaquePointer
+    /// The key as PEM SubjectPublicKeyInfo, always in the one canonical form: 178 bytes.
+    package let pem: [UInt8]
+    /// The key as DER SubjectPublicKeyInfo, always in the one canonical form: 91 bytes.
+    package let subjectPublicKeyInfo: [UInt8]
+
+    /// Reads PEM SubjectPublicKeyInfo: named curve P-256, an uncompressed point on the curve, strict DER.
+    ///
+    /// Anything else is `invalidKey`.
+    package convenience init(pem: Span<UInt8>) throws(CryptoError) {
+        let der = try PEM.decode(.publicKey, from: pem)
+        try self.init(
+            point: try der.withBytes { bytes throws(CryptoError) in
+                try P256Encoding.point(inSubjectPublicKeyInfo: bytes)
+            })
+    }
+
+    /// Reads DER SubjectPublicKeyInfo, by the same rules.
+    package convenience init(subjectPublicKeyInfo: Span<UInt8>) throws(CryptoError) {
+        try self.init(point: try P256Encoding.point(inSubjectPublicKeyInfo: subjectPublicKeyInfo))
+    }
+
+    /// Takes an uncompressed point of 65 bytes; OpenSSL refuses one that is not on the curve.
+    init(point: [UInt8]) throws(CryptoError) {
+        try OpenSSL.start()
+        let der = P256Encoding.subjectPublicKeyInfo(point: point)
+        pem = try PEM.encode(.publicKey, der.span).withBytes { [UInt8](copying: $0) }
+        subjectPublicKeyInfo = der
+        // unsafe: d2i_PUBKEY reads no more than the length given and moves its own copy of the pointer.
+        unsafe key = try der.withUnsafeBufferPointer { bytes throws(CryptoError) in
+            var start = bytes.baseAddress
+            return try unsafe OpenSSL.check(d2i_PUBKEY(nil, &start, bytes.count), or: .invalidKey)
+        }
+    }
+
+    deinit {
+        unsafe EVP_PKEY_free(key)
+    }
+
+    /// True if the signature, 64 bytes r ‖ s, belongs to the message under this key.
+    ///
+    /// Every other length and form is false, and so is any failure of the library.
+    package func isValid(signature: Span<UInt8>, for message: Span<UInt8>) -> Bool {
+        guard let der = ECDSASignature.der(raw: signature), let digest = try? SHA256.hash(message),
+            let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
+        else { return false }
+        defer {
+            unsafe EVP_PKEY_CTX_free(context)
+            ERR_clear_error()
+        }
+        guard unsafe EVP_PKEY_verify_init(context) == 1 else { return false }
+        // unsafe: both arrays live through the call. 1 is the only answer that means valid; errors are negative.
+        return unsafe EVP_PKEY_verify(context, der, der.count, digest, digest.count) == 1
+    }
+}
