@@ -61,6 +61,14 @@ char **vs_environment(void) {
     return environ;
 }
 
+int vs_pipe(int *reading, int *writing) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    *reading = ends[0];
+    *writing = ends[1];
+    return 0;
+}
+
 int vs_spawn_shell(const char *command, char *const environment[], int input, int output, int *process) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

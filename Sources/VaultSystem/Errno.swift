@@ -24,25 +24,25 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Errno {
-    /// `ENOENT`
+    /// `ENOENT`: nothing of that name.
     package static let noSuchFile = Self(rawValue: ENOENT)
-    /// `EEXIST`
+    /// `EEXIST`: the name is taken.
     package static let fileExists = Self(rawValue: EEXIST)
-    /// `ENOTDIR`
+    /// `ENOTDIR`: a file where a directory must be.
     package static let notADirectory = Self(rawValue: ENOTDIR)
-    /// `EISDIR`
+    /// `EISDIR`: a directory where a file must be.
     package static let isADirectory = Self(rawValue: EISDIR)
-    /// `ENOTEMPTY`
+    /// `ENOTEMPTY`: the directory has entries.
     package static let directoryNotEmpty = Self(rawValue: ENOTEMPTY)
-    /// `EACCES`
+    /// `EACCES`: permission bits forbid it.
     package static let permissionDenied = Self(rawValue: EACCES)
-    /// `EPERM`
+    /// `EPERM`: only a privileged process may.
     package static let notPermitted = Self(rawValue: EPERM)
-    /// `ENOSPC`
+    /// `ENOSPC`: the file system is full.
     package static let noSpace = Self(rawValue: ENOSPC)
-    /// `EDQUOT`
+    /// `EDQUOT`: the quota is used up.
     package static let quotaExceeded = Self(rawValue: EDQUOT)
-    /// `EROFS`
+    /// `EROFS`: mounted read-only.
     package static let readOnlyFileSystem = Self(rawValue: EROFS)
     /// `ELOOP`: a link stands where none may, or links lead in circles.
     package static let tooManyLinks = Self(rawValue: ELOOP)
@@ -50,35 +50,35 @@ extension Errno {
     package static let tooManyNames = Self(rawValue: EMLINK)
     /// `EXDEV`: another file system.
     package static let crossDevice = Self(rawValue: EXDEV)
-    /// `EOPNOTSUPP`
+    /// `EOPNOTSUPP`: the file system can not do that.
     package static let notSupported = Self(rawValue: EOPNOTSUPP)
-    /// `EINVAL`
+    /// `EINVAL`: an argument makes no sense.
     package static let invalidArgument = Self(rawValue: EINVAL)
     /// `EFBIG`: larger than the file system or the caller's limit allows.
     package static let fileTooLarge = Self(rawValue: EFBIG)
-    /// `EINTR`
+    /// `EINTR`: a signal arrived.
     package static let interrupted = Self(rawValue: EINTR)
-    /// `EIO`
+    /// `EIO`: the device failed.
     package static let ioError = Self(rawValue: EIO)
-    /// `EAGAIN`, the same as `EWOULDBLOCK`
+    /// `EAGAIN`, the same as `EWOULDBLOCK`: it would have to wait.
     package static let wouldBlock = Self(rawValue: EAGAIN)
-    /// `ENAMETOOLONG`
+    /// `ENAMETOOLONG`: longer than the file system allows.
     package static let nameTooLong = Self(rawValue: ENAMETOOLONG)
     /// `EMFILE`: this process has too many open files.
     package static let tooManyOpenFiles = Self(rawValue: EMFILE)
     /// `ENFILE`: the system has too many open files.
     package static let tooManyOpenFilesInSystem = Self(rawValue: ENFILE)
-    /// `EPIPE`
+    /// `EPIPE`: nobody reads the other end.
     package static let brokenPipe = Self(rawValue: EPIPE)
-    /// `EBADF`
+    /// `EBADF`: no such open descriptor.
     package static let badDescriptor = Self(rawValue: EBADF)
-    /// `ENOTTY`
+    /// `ENOTTY`: no terminal.
     package static let notATerminal = Self(rawValue: ENOTTY)
     /// `ENXIO`: nobody behind a device or FIFO.
     package static let noSuchDevice = Self(rawValue: ENXIO)
-    /// `EBUSY`
+    /// `EBUSY`: in use.
     package static let busy = Self(rawValue: EBUSY)
-    /// `ENOMEM`
+    /// `ENOMEM`: no memory.
     package static let outOfMemory = Self(rawValue: ENOMEM)
     /// `ESTALE`: a network file that is gone.
     package static let staleHandle = Self(rawValue: ESTALE)

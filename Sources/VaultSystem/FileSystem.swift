@@ -18,7 +18,9 @@ package protocol FileSystem: Sendable {
     func readFile(_ path: FilePath, limit: Int) throws(Errno) -> [UInt8]
 }
 
-/// An open directory. Every `name` is one component: no `/`, no NUL, not empty, not `.` or `..`
+/// An open directory.
+///
+/// Every `name` is one component: no `/`, no NUL, not empty, not `.` or `..`
 /// (`Errno.invalidArgument` otherwise). No operation follows a link that stands at `name`.
 package protocol Directory: AnyObject, Sendable {
     /// The names in the directory without `.` and `..`, in no particular order.

@@ -24,8 +24,9 @@ enum Syscalls {
         }
     }
 
-    /// Closes a descriptor whose errors no longer matter. Never repeated: Linux frees the number even when
-    /// `close` is interrupted.
+    /// Closes a descriptor whose errors no longer matter.
+    ///
+    /// Never repeated: Linux frees the number even when `close` is interrupted.
     @inline(__always)
     static func close(_ descriptor: Int32) {
         _ = Glibc.close(descriptor)

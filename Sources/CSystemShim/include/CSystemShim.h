@@ -52,15 +52,31 @@ const char *vs_errno_name(int code);
 void vs_errno_text(int code, char *buffer, size_t size);
 // Columns of the terminal behind a descriptor, 0 when unknown.
 int vs_terminal_columns(int descriptor);
-// pread and pwrite never block signals; this kills the process as a power cut would.
+// Ends the process as a power cut would: nothing runs after it.
 void vs_kill_self(void);
-// Runs `/bin/sh -c command` with stdin from /dev/null (or `input` when it is not -1), stdout to `output` when it is
-// not -1, the given environment, default signal dispositions and an empty signal mask. Returns 0 or an errno value.
+// pipe2 with close-on-exec.
+int vs_pipe(int *reading, int *writing);
+// Runs `/bin/sh -c command` with stdin from `input` (/dev/null for -1), stdout to `output` (the same as here for -1),
+// the given environment, default signal dispositions and an empty signal mask. Returns 0 or an errno value.
 int vs_spawn_shell(const char *command, char *const environment[], int input, int output, int *process);
 // The process environment.
 char **vs_environment(void);
 // How a process ended, from the status word of waitpid: the exit code, or 128 + signal.
 int vs_exit_code(int status);
+
+// --- local time (time.c) ---
+
+// A time of the zone of TZ, in numbers as people write them.
+struct vs_local_time {
+    int year, month, day, hour, minute, second;
+    // East of UTC.
+    int offset_minutes;
+};
+
+// The local time of seconds since 1970.
+int vs_local_time_of(int64_t seconds, struct vs_local_time *out);
+// Seconds since 1970 of a local time; the zone decides about daylight saving, the offset is not read.
+int vs_seconds_of_local_time(const struct vs_local_time *time, int64_t *seconds);
 
 // --- signals (signals.c) ---
 
