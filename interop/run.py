@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Round trips between vaultctl and the reference.
+
+    interop/run.py [--only PATTERN]... [--keep] [--seed N] [--list] [--vaultctl PATH]
+
+Run it through `make interop`, which builds vaultctl and installs the pinned reference first. PATTERN is a shell pattern
+over case names (`a.*`). The seed decides all content; a failure prints it.
+"""
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, HERE)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--only', action='append', default=[], metavar='PATTERN')
+    parser.add_argument('--keep', action='store_true', help='leave the folders of the cases and print where they are')
+    parser.add_argument('--seed', type=int, default=None)
+    parser.add_argument('--list', action='store_true')
+    parser.add_argument('--vaultctl', default=os.environ.get('VAULTCTL', os.path.join(ROOT, 'build', 'vaultctl')))
+    options = parser.parse_args()
+
+    home = tempfile.TemporaryDirectory(prefix='vaultctl-interop-home-')
+    os.environ['HOME'] = home.name                        # neither tool may see or change the user's own files
+    for name in [name for name in os.environ if name.startswith(('SGIT_', 'SG_SEND', 'VAULTCTL_'))]:
+        del os.environ[name]
+
+    from roundtrip import harness, reference
+    from roundtrip.vaultctl import Vaultctl
+    import cases                                          # registers every case
+
+    if options.list:
+        print('\n'.join(name for name, _, _ in harness.CASES))
+        return 0
+    if not os.access(options.vaultctl, os.X_OK):
+        print(f'interop: no vaultctl at {options.vaultctl}: run `make build` or set VAULTCTL', file=sys.stderr)
+        return 2
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 32)
+    ours = Vaultctl(os.path.abspath(options.vaultctl), home.name)
+    print(f'interop: sgit {reference.version()} and {ours.run("version").out.decode().strip()}, seed {seed}', flush=True)
+    started = time.monotonic()
+    passed, failed, skipped = harness.run_cases(
+        options.only, seed, options.keep, lambda root: (ours, reference),
+        os.path.join(ROOT, 'TestVectors', 'vault', 'vaults'), lambda line: print(line, flush=True))
+    print(f'interop: {passed} passed, {failed} failed, {skipped} skipped in {time.monotonic() - started:.0f} s '
+          f'({ours.calls} vaultctl commands, seed {seed})', flush=True)
+    home.cleanup()
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
