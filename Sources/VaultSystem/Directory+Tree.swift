@@ -1,0 +1,105 @@
+extension Directory {
+    /// What stands at a name; nil when nothing does.
+    package func statusIfPresent(of name: [UInt8]) throws(Errno) -> FileStatus? {
+        do throws(Errno) {
+            return try status(of: name)
+        } catch {
+            if error == .noSuchFile { return nil }
+            throw error
+        }
+    }
+
+    /// Opens a sub-directory, creating it with `mode` when it is absent.
+    package func openDirectory(_ name: [UInt8], creatingWith mode: UInt32) throws(Errno) -> any Directory {
+        do throws(Errno) {
+            return try openDirectory(name)
+        } catch {
+            if error != .noSuchFile { throw error }
+        }
+        do throws(Errno) {
+            try createDirectory(name, mode: mode)
+        } catch {
+            // Another process may have made it in between.
+            if error != .fileExists { throw error }
+        }
+        return try openDirectory(name)
+    }
+
+    /// Opens a directory below this one, one name at a time, following no link.
+    package func openDirectory(path names: [[UInt8]]) throws(Errno) -> (any Directory)? {
+        var current: (any Directory)?
+        for name in names { current = try (current ?? self).openDirectory(name) }
+        return current
+    }
+
+    /// Reads a small file whole; nil when it is absent.
+    ///
+    /// - Throws: `Errno.fileTooLarge` beyond `limit` bytes, `.tooManyLinks` where a link stands, `.isADirectory`.
+    package func readFileIfPresent(_ name: [UInt8], limit: Int) throws(Errno) -> [UInt8]? {
+        let file: any File
+        do throws(Errno) {
+            file = try openFile(name)
+        } catch {
+            if error == .noSuchFile { return nil }
+            throw error
+        }
+        let status = try file.status()
+        switch status.kind {
+        case .regular: break
+        case .directory: throw .isADirectory
+        default: throw .invalidArgument
+        }
+        if status.size > Int64(limit) { throw .fileTooLarge }
+        return try file.readToEnd(limit: limit, sizeHint: Int(clamping: status.size))
+    }
+
+    /// Removes a file, a link or a directory with everything below it; absent is fine.
+    ///
+    /// Links are not followed.
+    package func removeTree(_ name: [UInt8]) throws(Errno) {
+        do throws(Errno) {
+            try removeFile(name)
+            return
+        } catch {
+            if error == .noSuchFile { return }
+            // Linux says EISDIR for a directory, POSIX allows EPERM.
+            if error != .isADirectory, error != .notPermitted { throw error }
+        }
+        try openDirectory(name).removeContents()
+        do throws(Errno) {
+            try removeDirectory(name)
+        } catch {
+            if error != .noSuchFile { throw error }
+        }
+    }
+
+    /// Removes everything in this directory.
+    package func removeContents() throws(Errno) {
+        for entry in try entries() { try removeTree(entry.name) }
+    }
+}
+
+extension FileSystem {
+    /// Creates a directory and what is missing above it; an existing one is fine.
+    package func createDirectories(_ path: FilePath, mode: UInt32) throws(Errno) {
+        do throws(Errno) {
+            try createDirectory(path, mode: mode)
+            return
+        } catch {
+            switch error {
+            case .fileExists:
+                // What stands there may be a file or a dangling link.
+                guard try status(of: path, followLinks: true).kind == .directory else { throw .notADirectory }
+                return
+            case .noSuchFile where path.lastComponent != nil && path.parent != path: break
+            default: throw error
+            }
+        }
+        try createDirectories(path.parent, mode: mode)
+        do throws(Errno) {
+            try createDirectory(path, mode: mode)
+        } catch {
+            if error != .fileExists { throw error }
+        }
+    }
+}
