@@ -54,8 +54,8 @@ package struct Signals: Cancellation {
         vs_signals_clear()
     }
 
-    /// Sends this process a signal; for tests.
+    /// Sends this thread a signal, handled before this returns; for tests.
     package static func raise(_ signal: Int32) {
-        _ = kill(getpid(), signal)
+        _ = Glibc.raise(signal)
     }
 }
