@@ -2,6 +2,12 @@
 package struct ContentHash: Hashable, Sendable {
     private let value: UInt64
 
+    /// The 48 bits as a number, for compact storage.
+    package var rawValue: UInt64 { value }
+
+    /// The hash that `rawValue` gave.
+    package init(rawValue: UInt64) { value = rawValue & 0xFFFF_FFFF_FFFF }
+
     /// The hash for a SHA-256 digest.
     package init(digest: [UInt8]) {
         var value: UInt64 = 0

@@ -84,6 +84,16 @@ public struct ObjectID: Hashable, Sendable, CustomStringConvertible {
         return true
     }
 
+    /// The id as two numbers, for compact storage beside its width.
+    package var rawValues: (high: UInt64, low: UInt64) { (high, low) }
+
+    /// The id that `rawValues` gave.
+    package init(high: UInt64, low: UInt64, width: IDWidth) {
+        self.width = width
+        self.high = width == .short ? high & ~0xFFFF : high
+        self.low = width == .short ? 0 : low
+    }
+
     /// The whole id as text.
     public var text: String { String(decoding: utf8, as: UTF8.self) }
 
