@@ -2,14 +2,23 @@
 ///
 /// Crash tests stop at each of them.
 package enum FailPoint: String, CaseIterable, Sendable {
+    // Clone: one ref, and the head after a commit.
+    case refBeforeRename = "ref.before-rename"
+    case refAfterRename = "ref.after-rename"
+    case commitBeforeRef = "commit.before-ref"
+
+    // Clone: moving the working copy to another commit.
+    case checkoutBeforeFirst = "checkout.before-first"
+    case checkoutBeforeFile = "checkout.before-file"
+    case checkoutBeforeHead = "checkout.before-head"
+
     // Folder remote, in the order of one batch (05-sync §17).
     case folderStaged = "folder.staged"
     case folderStagedDurable = "folder.staged-durable"
-    case folderJournalStaged = "folder.journal-staged"
     case folderJournalWritten = "folder.journal-written"
     case folderRenamedOne = "folder.renamed-one"
-    case folderObjectsDurable = "folder.objects-durable"
+    case folderBeforeRefs = "folder.before-refs"
     case folderRefsRenamed = "folder.refs-renamed"
-    case folderRefsDurable = "folder.refs-durable"
+    case folderDurable = "folder.durable"
     case folderJournalRemoved = "folder.journal-removed"
 }

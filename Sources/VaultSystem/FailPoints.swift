@@ -2,54 +2,51 @@
     internal import CSystemShim
 #endif
 
-/// What happens at a fail point.
-///
-/// Production does nothing; tests throw, count, stop or kill.
-package protocol FailPoints: Sendable {
-    func hit(_ point: FailPoint) throws(Errno)
-}
+/// What happens at fail points: in production nothing, in tests what they hand in.
+package struct FailPoints: Sendable {
+    private let action: (@Sendable (FailPoint) throws(Errno) -> Void)?
 
-/// Fail points that never fail.
-package struct NoFailPoints: FailPoints {
-    package init() {}
+    /// Fail points that do nothing.
+    package static let none = FailPoints(action: nil)
 
-    package func hit(_ point: FailPoint) throws(Errno) {}
-}
-
-/// The fail points of a process.
-package enum ProcessFailPoints {
-    /// Those that `VAULTCTL_FAILPOINT=name[:n]` asks for.
+    /// Those of the process: nothing, but in builds with the condition `VAULT_FAILPOINTS` what
+    /// `VAULTCTL_FAILPOINT=name[:n]` asks for.
     ///
-    /// The process kills itself at the n-th hit of that name. Only in builds with the condition `VAULT_FAILPOINTS`; the variable means nothing in others.
-    package static func make() -> any FailPoints {
+    /// The process then kills itself at the n-th hit of that name.
+    package init() {
         #if VAULT_FAILPOINTS
-            if let points = KillAtFailPoint(ProcessContext.environmentText("VAULTCTL_FAILPOINT")) { return points }
+            self.init(action: Self.killing(ProcessContext.environmentText("VAULTCTL_FAILPOINT")))
+        #else
+            self.init(action: nil)
         #endif
-        return NoFailPoints()
     }
-}
 
-#if VAULT_FAILPOINTS
-    /// Ends the process as a power cut would, at the n-th hit of one point.
-    private struct KillAtFailPoint: FailPoints {
-        private let point: FailPoint
-        private let remaining: Locked<Int>
+    /// Fail points that run `action`; what it throws is thrown where the point stands.
+    package init(_ action: @escaping @Sendable (FailPoint) throws(Errno) -> Void) {
+        self.init(action: action)
+    }
 
-        init?(_ text: String?) {
-            guard let text else { return nil }
-            let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = parts.first, let point = FailPoint(rawValue: String(name)) else { return nil }
-            self.point = point
-            self.remaining = Locked(parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
-        }
+    private init(action: (@Sendable (FailPoint) throws(Errno) -> Void)?) {
+        self.action = action
+    }
 
-        func hit(_ point: FailPoint) throws(Errno) {
-            guard point == self.point else { return }
-            let left = remaining.withLock { count in
-                count -= 1
-                return count
+    package func hit(_ point: FailPoint) throws(Errno) {
+        if let action { try action(point) }
+    }
+
+    #if VAULT_FAILPOINTS
+        private static func killing(_ text: String?) -> (@Sendable (FailPoint) throws(Errno) -> Void)? {
+            guard let parts = text?.split(separator: ":", maxSplits: 1), let name = parts.first else { return nil }
+            guard let wanted = FailPoint(rawValue: String(name)) else { return nil }
+            let remaining = Locked(parts.count > 1 ? Int(parts[1]) ?? 1 : 1)
+            return { point throws(Errno) in
+                guard point == wanted else { return }
+                let left = remaining.withLock { count in
+                    count -= 1
+                    return count
+                }
+                if left == 0 { vs_kill_self() }
             }
-            if left == 0 { vs_kill_self() }
         }
-    }
-#endif
+    #endif
+}

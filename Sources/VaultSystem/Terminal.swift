@@ -49,10 +49,15 @@ package enum Terminal {
         try Syscalls.call { unsafe vs_open_at(AT_FDCWD, "/dev/tty", O_RDWR, 0) }
     }
 
-    /// One line; a signal ends the wait, unlike every other read here.
+    /// One line; a noted signal ends the wait, unlike that of every other read here.
     private static func readLine(from descriptor: Int32, limit: Int) throws(Errno) -> [UInt8] {
         var line: [UInt8] = []
         while true {
+            // The signal may arrive in another thread and not interrupt this one: look for it between short waits.
+            var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = unsafe poll(&wait, 1, 50)
+            if vs_signals_pending() != 0 { throw .interrupted }
+            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
             var byte: UInt8 = 0
             // One byte at a time: nothing after the line may be taken from the terminal.
             let count = unsafe Glibc.read(descriptor, &byte, 1)

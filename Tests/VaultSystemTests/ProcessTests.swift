@@ -83,6 +83,7 @@ struct SignalTests {
             let signals = Signals.install()
             try signals.check()
             Signals.raise(signal)
+            try await arrival(at: signals)
             try #require(signals.pending == Interruption(signal: signal))
             try #require(signals.pending?.exitCode == 128 + signal)
             do throws(Interruption) {
@@ -99,9 +100,11 @@ struct SignalTests {
     @Test("a second interrupt within two seconds ends the process with 130")
     func second() async {
         await #expect(processExitsWith: .exitCode(130)) {
-            _ = Signals.install()
+            let signals = Signals.install()
             Signals.raise(SIGINT)
+            try await arrival(at: signals)
             Signals.raise(SIGINT)
+            try await Task.sleep(for: .seconds(20))
         }
     }
 
@@ -111,7 +114,9 @@ struct SignalTests {
             _ = signal(SIGHUP, SIG_IGN)
             let signals = Signals.install()
             Signals.raise(SIGHUP)
-            try #require(signals.pending == nil)
+            Signals.raise(SIGTERM)
+            try await arrival(at: signals)
+            try #require(signals.pending == Interruption(signal: SIGTERM))
         }
     }
 
@@ -130,6 +135,32 @@ struct SignalTests {
                 try #require(error == .brokenPipe)
             }
         }
+    }
+}
+
+/// Waits until another thread has handled a signal.
+private func arrival(at signals: Signals) async throws {
+    for _ in 0..<10_000 where signals.pending == nil { try await Task.sleep(for: .milliseconds(1)) }
+}
+
+@Suite("Fail points")
+struct FailPointTests {
+    @Test("do nothing unless a test hands in what they do")
+    func hits() throws {
+        let seen = Locked<[FailPoint]>([])
+        for point in FailPoint.allCases { try FailPoints.none.hit(point) }
+        let points = FailPoints { point throws(Errno) in
+            seen.withLock { $0.append(point) }
+            if point == .commitBeforeRef { throw .interrupted }
+        }
+        try points.hit(.refBeforeRename)
+        #expect(throws: Errno.interrupted) { try points.hit(.commitBeforeRef) }
+        #expect(seen.withLock { $0 } == [.refBeforeRename, .commitBeforeRef])
+    }
+
+    @Test("have distinct names")
+    func names() {
+        #expect(Set(FailPoint.allCases.map(\.rawValue)).count == FailPoint.allCases.count)
     }
 }
 
