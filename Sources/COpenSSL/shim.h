@@ -14,3 +14,7 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 #include <openssl/x509.h>
+
+/* Combinations of selection bits that Swift does not see, because they are macros of macros. */
+static const int COPENSSL_SELECT_PUBLIC_KEY = EVP_PKEY_PUBLIC_KEY;
+static const int COPENSSL_SELECT_KEY_PAIR = EVP_PKEY_KEYPAIR;

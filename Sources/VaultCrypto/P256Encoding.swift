@@ -53,9 +53,8 @@ enum P256Encoding {
 
     /// The form that is written: no curve inside, public half present.
     private static let canonicalForm = PrivateForm(innerCurve: false, hasPoint: true)
-    private static let bareForm = PrivateForm(innerCurve: false, hasPoint: false)
     private static let privateForms = [
-        canonicalForm, bareForm,
+        canonicalForm, PrivateForm(innerCurve: false, hasPoint: false),
         PrivateForm(innerCurve: true, hasPoint: true), PrivateForm(innerCurve: true, hasPoint: false),
     ]
 
@@ -89,19 +88,18 @@ enum P256Encoding {
         throw CryptoError(.invalidKey)
     }
 
-    /// PKCS#8 for a scalar: 138 bytes with its point, which is the form to write, 67 without.
-    static func privateKeyInfo(scalar: Span<UInt8>, point: [UInt8]?) throws(CryptoError) -> SecretBytes {
-        let form = point == nil ? bareForm : canonicalForm
-        return try SecretBytes(count: form.count) { output throws(CryptoError) in
+    /// PKCS#8 for a scalar and its point: 138 bytes.
+    static func privateKeyInfo(scalar: Span<UInt8>, point: [UInt8]) throws(CryptoError) -> SecretBytes {
+        try SecretBytes(count: canonicalForm.count) { output throws(CryptoError) in
             var offset = 0
             func put(_ byte: UInt8, _ output: inout MutableSpan<UInt8>) {
                 output[offset] = byte
                 offset += 1
             }
-            for byte in form.head { put(byte, &output) }
+            for byte in canonicalForm.head { put(byte, &output) }
             for index in scalar.indices { put(scalar[index], &output) }
-            for byte in form.middle { put(byte, &output) }
-            for byte in point ?? [] { put(byte, &output) }
+            for byte in canonicalForm.middle { put(byte, &output) }
+            for byte in point { put(byte, &output) }
         }
     }
 

@@ -47,7 +47,7 @@ package final class P256PrivateKey: Sendable {
     ///
     /// Anything else is `invalidKey`.
     package convenience init(pem: Span<UInt8>) throws(CryptoError) {
-        let der = try PEM.decode(.privateKey, from: pem)
+        let der = try PEM.privateKey(in: pem)
         let parts = try der.withBytes { bytes throws(CryptoError) in
             try P256Encoding.withPrivateKey(bytes) { scalar, point throws(CryptoError) in
                 Parts(scalar: try SecretBytes(copying: scalar), point: point)
@@ -56,16 +56,19 @@ package final class P256PrivateKey: Sendable {
         try self.init(parts)
     }
 
-    /// Lets OpenSSL compute the point from the scalar, and refuses one that was given and differs.
+    /// Computes the point from the scalar, and refuses one that was given and differs.
     private init(_ parts: consuming Parts) throws(CryptoError) {
         try OpenSSL.start()
-        let handle = try unsafe Self.load(parts.scalar)
-        unsafe key = handle
-        point = try unsafe Self.point(of: handle)
-        publicKey = try P256PublicKey(point: point)
         let expected = parts.point
-        scalar = parts.scalar
+        let scalar = parts.scalar
+        point = try scalar.withBytes { bytes throws(CryptoError) in try P256Handle.point(ofScalar: bytes) }
         guard expected == nil || expected == point else { throw CryptoError(.invalidKey) }
+        publicKey = try P256PublicKey(point: point)
+        let point = point
+        unsafe key = try scalar.withBytes { bytes throws(CryptoError) in
+            try unsafe P256Handle.make(scalar: bytes, point: point)
+        }
+        self.scalar = scalar
     }
 
     deinit {
@@ -77,7 +80,7 @@ package final class P256PrivateKey: Sendable {
         let der = try scalar.withBytes { bytes throws(CryptoError) in
             try P256Encoding.privateKeyInfo(scalar: bytes, point: point)
         }
-        return try der.withBytes { bytes throws(CryptoError) in try PEM.encode(.privateKey, bytes) }
+        return try der.withBytes { bytes throws(CryptoError) in try PEM.privateKey(bytes) }
     }
 
     /// Signs the SHA-256 digest of a message; the signature is r ‖ s, 64 bytes, and differs from call to call.
@@ -98,32 +101,5 @@ package final class P256PrivateKey: Sendable {
         }
         guard let raw = ECDSASignature.raw(der: der.span) else { throw CryptoError(.library) }
         return raw
-    }
-
-    /// A handle for a scalar in range; OpenSSL is given no public half and so computes it.
-    private static func load(_ scalar: borrowing SecretBytes) throws(CryptoError) -> OpaquePointer {
-        let der = try scalar.withBytes { bytes throws(CryptoError) in
-            try P256Encoding.privateKeyInfo(scalar: bytes, point: nil)
-        }
-        return try unsafe der.withBytes { bytes throws(CryptoError) in
-            // unsafe: the structure is freed, and cleared, in this scope; the reader moves its own copy of the pointer.
-            try unsafe bytes.withUnsafeBufferPointer { buffer throws(CryptoError) in
-                var start = buffer.baseAddress
-                let info = try unsafe OpenSSL.check(
-                    d2i_PKCS8_PRIV_KEY_INFO(nil, &start, buffer.count), or: .invalidKey)
-                defer { unsafe PKCS8_PRIV_KEY_INFO_free(info) }
-                return try unsafe OpenSSL.check(EVP_PKCS82PKEY(info), or: .invalidKey)
-            }
-        }
-    }
-
-    /// The uncompressed point of a key.
-    private static func point(of key: OpaquePointer) throws(CryptoError) -> [UInt8] {
-        // unsafe: OpenSSL allocates the bytes, which are copied and freed here.
-        var bytes: UnsafeMutablePointer<UInt8>?
-        let count = unsafe EVP_PKEY_get1_encoded_public_key(key, &bytes)
-        defer { unsafe CRYPTO_free(bytes, #fileID, #line) }
-        guard count == P256Encoding.pointCount, unsafe bytes?.pointee == 4 else { throw OpenSSL.failure() }
-        return unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: count))
     }
 }

@@ -14,11 +14,8 @@ package final class P256PublicKey: Sendable {
     ///
     /// Anything else is `invalidKey`.
     package convenience init(pem: Span<UInt8>) throws(CryptoError) {
-        let der = try PEM.decode(.publicKey, from: pem)
-        try self.init(
-            point: try der.withBytes { bytes throws(CryptoError) in
-                try P256Encoding.point(inSubjectPublicKeyInfo: bytes)
-            })
+        let der = try PEM.publicKey(in: pem)
+        try self.init(subjectPublicKeyInfo: der.span)
     }
 
     /// Reads DER SubjectPublicKeyInfo, by the same rules.
@@ -30,13 +27,9 @@ package final class P256PublicKey: Sendable {
     init(point: [UInt8]) throws(CryptoError) {
         try OpenSSL.start()
         let der = P256Encoding.subjectPublicKeyInfo(point: point)
-        pem = try PEM.encode(.publicKey, der.span).withBytes { [UInt8](copying: $0) }
+        pem = PEM.publicKey(der.span)
         subjectPublicKeyInfo = der
-        // unsafe: d2i_PUBKEY reads no more than the length given and moves its own copy of the pointer.
-        unsafe key = try der.withUnsafeBufferPointer { bytes throws(CryptoError) in
-            var start = bytes.baseAddress
-            return try unsafe OpenSSL.check(d2i_PUBKEY(nil, &start, bytes.count), or: .invalidKey)
-        }
+        unsafe key = try P256Handle.make(point: point)
     }
 
     deinit {

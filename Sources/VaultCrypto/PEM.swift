@@ -7,12 +7,12 @@ import CSodium
 /// that are not canonical.
 enum PEM {
     /// What a block holds.
-    enum Label: String {
+    private enum Label: String {
         case publicKey = "PUBLIC KEY"
         case privateKey = "PRIVATE KEY"
 
-        fileprivate var beginLine: [UInt8] { Array("-----BEGIN \(rawValue)-----".utf8) }
-        fileprivate var endLine: [UInt8] { Array("-----END \(rawValue)-----".utf8) }
+        var beginLine: [UInt8] { Array("-----BEGIN \(rawValue)-----".utf8) }
+        var endLine: [UInt8] { Array("-----END \(rawValue)-----".utf8) }
     }
 
     private static let anyMark = Array("-----".utf8)
@@ -22,12 +22,86 @@ enum PEM {
     private static let carriageReturn = UInt8(ascii: "\r")
     private static let lineCount = 64
 
-    /// The content of the first block with the label.
+    /// The content of the first private key block; other blocks are passed over.
+    static func privateKey(in text: Span<UInt8>) throws(CryptoError) -> SecretBytes {
+        let body = text.extracting(try bodyRange(.privateKey, in: text))
+        var count = 0
+        let decoded = try SecretBytes(count: maximumDecodedCount(body)) { output throws(CryptoError) in
+            count = try decodeBase64(body, into: &output)
+        }
+        return try decoded.withBytes { bytes throws(CryptoError) in
+            try SecretBytes(copying: bytes.extracting(first: count))
+        }
+    }
+
+    /// The content of the first block, which must be a public key.
     ///
-    /// A public key must be the first block of all, and text that holds a private key anywhere is refused as one: it is
-    /// not to be passed around.
-    static func decode(_ label: Label, from text: Span<UInt8>) throws(CryptoError) -> SecretBytes {
-        guard label == .privateKey || !contains(anyPrivateMark, in: text) else { throw CryptoError(.invalidKey) }
+    /// Text that holds a private key anywhere is refused: it is not to be passed around as a public one.
+    static func publicKey(in text: Span<UInt8>) throws(CryptoError) -> [UInt8] {
+        guard !contains(anyPrivateMark, in: text) else { throw CryptoError(.invalidKey) }
+        let body = text.extracting(try bodyRange(.publicKey, in: text))
+        var decoded = [UInt8](repeating: 0, count: maximumDecodedCount(body))
+        var output = decoded.mutableSpan
+        let count = try decodeBase64(body, into: &output)
+        decoded.removeLast(decoded.count - count)
+        return decoded
+    }
+
+    /// A private key block as text, ended by a newline.
+    static func privateKey(_ content: Span<UInt8>) throws(CryptoError) -> SecretBytes {
+        try SecretBytes(count: count(.privateKey, content)) { output in write(.privateKey, content, to: &output) }
+    }
+
+    /// A public key block as text, ended by a newline.
+    static func publicKey(_ content: Span<UInt8>) -> [UInt8] {
+        var text = [UInt8](repeating: 0, count: count(.publicKey, content))
+        var output = text.mutableSpan
+        write(.publicKey, content, to: &output)
+        return text
+    }
+
+    private static func characterCount(_ content: Span<UInt8>) -> Int {
+        (content.count + 2) / 3 * 4
+    }
+
+    /// The length of a block as it is written.
+    private static func count(_ label: Label, _ content: Span<UInt8>) -> Int {
+        let characters = characterCount(content)
+        let breaks = (characters + lineCount - 1) / lineCount
+        return label.beginLine.count + 1 + characters + breaks + label.endLine.count + 1
+    }
+
+    private static func write(_ label: Label, _ content: Span<UInt8>, to output: inout MutableSpan<UInt8>) {
+        // The base64 is put at the end of the text, with the zero byte that libsodium adds, and from there in lines
+        // to its place: no second copy of a private key is made. What is read always lies behind what is written.
+        let characters = characterCount(content)
+        let source = output.count - characters - 1
+        // unsafe: there is room for the characters and the zero byte behind `source`.
+        unsafe content.withUnsafeBufferPointer { bytes in
+            unsafe output.withUnsafeMutableBytes { target in
+                guard let start = unsafe target.baseAddress?.advanced(by: source) else { return }
+                _ = unsafe sodium_bin2base64(
+                    start.assumingMemoryBound(to: CChar.self), characters + 1, bytes.baseAddress, bytes.count,
+                    sodium_base64_VARIANT_ORIGINAL)
+            }
+        }
+        var position = 0
+        func put(_ byte: UInt8, _ output: inout MutableSpan<UInt8>) {
+            output[position] = byte
+            position += 1
+        }
+        for byte in label.beginLine { put(byte, &output) }
+        put(newline, &output)
+        for index in 0..<characters {
+            put(output[source + index], &output)
+            if (index + 1) % lineCount == 0 || index + 1 == characters { put(newline, &output) }
+        }
+        for byte in label.endLine { put(byte, &output) }
+        put(newline, &output)
+    }
+
+    /// Where the base64 of the first block with the label lies; a public key must be the first block of all.
+    private static func bodyRange(_ label: Label, in text: Span<UInt8>) throws(CryptoError) -> Range<Int> {
         let (beginLine, endLine) = (label.beginLine, label.endLine)
         var bodyStart: Int?
         var position = 0
@@ -36,7 +110,7 @@ enum PEM {
             if let bodyStart {
                 if starts(with: anyMark, line, in: text) {
                     guard equals(endLine, line, in: text) else { break }
-                    return try decodeBase64(text.extracting(bodyStart..<position))
+                    return bodyStart..<position
                 }
             } else if equals(beginLine, line, in: text) {
                 bodyStart = next(after: line, in: text)
@@ -48,64 +122,31 @@ enum PEM {
         throw CryptoError(.invalidKey)
     }
 
-    /// A block as text, ended by a newline.
-    static func encode(_ label: Label, _ content: Span<UInt8>) throws(CryptoError) -> SecretBytes {
-        let characters = (content.count + 2) / 3 * 4
-        let base64 = try SecretBytes(count: characters + 1) { output throws(CryptoError) in
-            // unsafe: libsodium writes the characters and a final zero byte, for which there is room.
-            unsafe content.withUnsafeBufferPointer { bytes in
-                unsafe output.withUnsafeMutableBytes { target in
-                    guard let start = unsafe target.baseAddress?.assumingMemoryBound(to: CChar.self) else { return }
-                    _ = unsafe sodium_bin2base64(
-                        start, target.count, bytes.baseAddress, bytes.count, sodium_base64_VARIANT_ORIGINAL)
-                }
-            }
-        }
-        let (beginLine, endLine) = (label.beginLine, label.endLine)
-        let breaks = (characters + lineCount - 1) / lineCount
-        let total = beginLine.count + 1 + characters + breaks + endLine.count + 1
-        return try SecretBytes(count: total) { output throws(CryptoError) in
-            var writer = 0
-            func put(_ byte: UInt8, _ output: inout MutableSpan<UInt8>) {
-                output[writer] = byte
-                writer += 1
-            }
-            for byte in beginLine { put(byte, &output) }
-            put(newline, &output)
-            base64.withBytes { base64 in
-                for index in 0..<characters {
-                    put(base64[index], &output)
-                    if (index + 1) % lineCount == 0 || index + 1 == characters { put(newline, &output) }
-                }
-            }
-            for byte in endLine { put(byte, &output) }
-            put(newline, &output)
-        }
+    private static func maximumDecodedCount(_ body: Span<UInt8>) -> Int {
+        body.count / 4 * 3 + 3
     }
 
-    /// Decodes lines of base64, each ended by a newline.
-    private static func decodeBase64(_ body: Span<UInt8>) throws(CryptoError) -> SecretBytes {
+    /// Decodes lines of base64, each ended by a newline; gives the number of bytes, which is not 0.
+    private static func decodeBase64(
+        _ body: Span<UInt8>, into output: inout MutableSpan<UInt8>
+    ) throws(CryptoError) -> Int {
         // libsodium looks characters up in the C string of those to skip, and so would skip zero bytes as well.
         for index in body.indices where body[index] == 0 {
             throw CryptoError(.invalidKey)
         }
         var count = 0
-        let decoded = try SecretBytes(count: body.count / 4 * 3 + 3) { output throws(CryptoError) in
-            // unsafe: libsodium writes no more than the length given; without an end pointer all input must be used.
-            let result = unsafe body.withUnsafeBytes { text in
-                unsafe output.withUnsafeMutableBufferPointer { target in
-                    guard let source = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self),
-                        let start = target.baseAddress
-                    else { return Int32(-1) }
-                    return unsafe sodium_base642bin(
-                        start, target.count, source, text.count, "\r\n", &count, nil, sodium_base64_VARIANT_ORIGINAL)
-                }
+        // unsafe: libsodium writes no more than the length given; without an end pointer all input must be used.
+        let result = unsafe body.withUnsafeBytes { text in
+            unsafe output.withUnsafeMutableBufferPointer { target in
+                guard let source = unsafe text.baseAddress?.assumingMemoryBound(to: CChar.self),
+                    let start = target.baseAddress
+                else { return Int32(-1) }
+                return unsafe sodium_base642bin(
+                    start, target.count, source, text.count, "\r\n", &count, nil, sodium_base64_VARIANT_ORIGINAL)
             }
-            guard result == 0, count > 0 else { throw CryptoError(.invalidKey) }
         }
-        return try decoded.withBytes { bytes throws(CryptoError) in
-            try SecretBytes(copying: bytes.extracting(first: count))
-        }
+        guard result == 0, count > 0 else { throw CryptoError(.invalidKey) }
+        return count
     }
 
     /// The range of the line that begins at `start`, without its end.

@@ -72,9 +72,9 @@ import Testing
 
     @Test func `the public half is the multiple of the base point that SEC 2 names`() throws {
         // The scalar 1: the public half is the base point G (SEC 2 §2.4.2).
+        let der = hex("3041020100301306072a8648ce3d020106082a8648ce3d030107042730250201010420")
         let scalar = [UInt8](repeating: 0, count: 31) + [1]
-        let der = try P256Encoding.privateKeyInfo(scalar: scalar.span, point: nil)
-        let pem = revealed(try der.withBytes { bytes throws(CryptoError) in try PEM.encode(.privateKey, bytes) })
+        let pem = revealed(try PEM.privateKey((der + scalar).span))
         let point = try P256PrivateKey(pem: pem.span).publicKey.subjectPublicKeyInfo.suffix(64)
         let base =
             "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"
@@ -84,9 +84,9 @@ import Testing
 
     @Test func `the public half of another key is refused`() throws {
         let (key, other) = (try P256PrivateKey.generate(), try P256PrivateKey.generate())
-        let der = revealed(try PEM.decode(.privateKey, from: revealed(try key.pem()).span))
+        let der = revealed(try PEM.privateKey(in: revealed(try key.pem()).span))
         let mixed = Array(der.dropLast(65)) + other.publicKey.subjectPublicKeyInfo.suffix(65)
-        let text = revealed(try PEM.encode(.privateKey, mixed.span))
+        let text = revealed(try PEM.privateKey(mixed.span))
         #expect(errorCode { _ = try P256PrivateKey(pem: text.span) } == .invalidKey)
     }
 

@@ -7,9 +7,14 @@ import Testing
     private static let end = "-----END PUBLIC KEY-----\n"
     private static let other = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
-    private func decode(_ label: PEM.Label, _ text: String) -> [UInt8]? {
+    private func publicKey(_ text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
-        guard let secret = try? PEM.decode(label, from: bytes.span) else { return nil }
+        return try? PEM.publicKey(in: bytes.span)
+    }
+
+    private func privateKey(_ text: String) -> [UInt8]? {
+        let bytes = Array(text.utf8)
+        guard let secret = try? PEM.privateKey(in: bytes.span) else { return nil }
         return revealed(secret)
     }
 
@@ -22,7 +27,7 @@ import Testing
         begin + "AQIDBAU=\n" + end + begin + "broken",
     ])
     func `reads the first block in every accepted layout`(text: String) {
-        #expect(decode(.publicKey, text) == [1, 2, 3, 4, 5])
+        #expect(publicKey(text) == [1, 2, 3, 4, 5])
     }
 
     /// Texts with something wrong in or around the block.
@@ -39,22 +44,25 @@ import Testing
         "-----BEGIN EC PRIVATE KEY-----\nAQID\n-----END EC PRIVATE KEY-----\n" + begin + "AQIDBAU=\n" + end,
     ])
     func `refuses damaged text, and private keys in company of public ones`(text: String) {
-        #expect(decode(.publicKey, text) == nil)
+        #expect(publicKey(text) == nil)
     }
 
     @Test func `a private key is found behind other blocks`() {
         let block = "-----BEGIN PRIVATE KEY-----\nAQIDBAU=\n-----END PRIVATE KEY-----\n"
-        #expect(decode(.privateKey, Self.other + Self.begin + "AAAA\n" + Self.end + block) == [1, 2, 3, 4, 5])
+        #expect(privateKey(Self.other + Self.begin + "AAAA\n" + Self.end + block) == [1, 2, 3, 4, 5])
     }
 
     @Test(arguments: 1...200)
     func `what was written is read again, in lines of 64 characters`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 * 31 + count) }
-        let text = String(decoding: revealed(try PEM.encode(.publicKey, bytes.span)), as: UTF8.self)
-        #expect(decode(.publicKey, text) == bytes)
+        let text = String(decoding: PEM.publicKey(bytes.span), as: UTF8.self)
+        #expect(publicKey(text) == bytes)
         let body = text.split(separator: "\n").dropFirst().dropLast()
         #expect(body.dropLast().allSatisfy { $0.count == 64 })
         #expect(body.map(\.count).reduce(0, +) == (count + 2) / 3 * 4)
+        let secret = String(decoding: revealed(try PEM.privateKey(bytes.span)), as: UTF8.self)
+        #expect(secret == text.split(separator: "PUBLIC").joined(separator: "PRIVATE"))
+        #expect(privateKey(secret) == bytes)
         #expect(text.hasPrefix(Self.begin) && text.hasSuffix("\n" + Self.end) && !text.contains("\n\n"))
     }
 }

@@ -70,7 +70,7 @@ import Testing
 
     @Test func `dumping a private key shows no part of the scalar`() throws {
         let key = try P256PrivateKey.generate()
-        let der = try PEM.decode(.privateKey, from: revealed(try key.pem()).span)
+        let der = try PEM.privateKey(in: revealed(try key.pem()).span)
         let scalar = Array(revealed(der)[36..<68])
         var text = "\(key) \(String(reflecting: key))"
         dump(key, to: &text)
