@@ -1,0 +1,94 @@
+# vaultctl: build, test, check, install. `make` alone lists the targets.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+.PHONY: help needs demo build test unit check format lint docs interop bench install uninstall clean
+
+SWIFT  ?= swift
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+# One debug build serves `test` and `check`, one release build everything that runs the binary.
+DEBUG_FLAGS   := -Xswiftc -warnings-as-errors
+RELEASE_FLAGS := -c release --static-swift-stdlib
+BINARY        := build/vaultctl
+
+help:
+	@cat <<'END'
+	make demo       build and run the main job on an embedded default, told step by step
+	make test       every test and the round trips with the reference
+	make check      formatting, warnings, layers, documentation, linkage, embedding
+	make build      the release binary, build/vaultctl
+	make install    binary, manual pages, completions below PREFIX (default /usr/local), staged by DESTDIR
+	make uninstall  removes exactly what install put there
+	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
+	make bench      vaultctl beside the reference and git; RUNS=N, CASES=...
+	make format     rewrites the sources to the project style; make lint only looks
+	make docs       regenerates docs/commands.md from the binary
+	make clean      removes everything that was built
+	END
+
+needs:
+	@interop/needs.sh
+
+# The binary is stripped; the unstripped one stays in the build folder, where `make check` looks for symbols.
+build: needs
+	@$(SWIFT) build $(RELEASE_FLAGS) --product vaultctl
+	mkdir -p build
+	strip -o $(BINARY).new "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/vaultctl"
+	mv $(BINARY).new $(BINARY)
+	echo "$(BINARY): $$($(BINARY) version | head -1)"
+
+demo: build
+	@interop/demo.sh $(BINARY)
+
+test: unit interop
+	@echo
+	tail -1 build/interop.log
+	grep -h 'Test run with' build/unit.log | tail -1
+
+unit: needs
+	@mkdir -p build
+	$(SWIFT) test $(DEBUG_FLAGS) 2>&1 | tee build/unit.log
+
+interop: build
+	@python=$$(interop/setup.sh)
+	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/run.py $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED)) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) | tee build/interop.log
+
+check: needs lint
+	@interop/checks/sources.py
+	$(SWIFT) build --build-tests $(DEBUG_FLAGS)
+	interop/checks/documentation.py "$$($(SWIFT) build $(DEBUG_FLAGS) --show-bin-path)"
+	$(MAKE) --no-print-directory build
+	interop/checks/linkage.sh $(BINARY) "$$($(SWIFT) build $(RELEASE_FLAGS) --show-bin-path)/vaultctl"
+	interop/checks/generated.sh $(BINARY)
+	interop/checks/embedding.sh
+	echo 'check: everything passed'
+
+lint:
+	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
+	echo 'lint: clean'
+
+format:
+	@$(SWIFT) format --in-place --parallel --recursive Sources Tests Package.swift
+
+docs: build
+	@$(BINARY) help --markdown >build/commands.md
+	mv build/commands.md docs/commands.md
+
+bench: build
+	@python=$$(interop/setup.sh)
+	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/bench/run.py $(if $(RUNS),--runs $(RUNS)) $(if $(CASES),--only '$(CASES)')
+
+install:
+	@test -x $(BINARY) || { echo 'make build first (or make demo)' >&2; exit 1; }
+	interop/install.sh install $(BINARY) '$(PREFIX)' '$(DESTDIR)'
+
+uninstall:
+	@interop/install.sh uninstall $(BINARY) '$(PREFIX)' '$(DESTDIR)'
+
+clean:
+	@rm -rf .build build
