@@ -40,13 +40,10 @@ package final class P256PublicKey: Sendable {
     ///
     /// Every other length and form is false, and so is any failure of the library.
     package func isValid(signature: Span<UInt8>, for message: Span<UInt8>) -> Bool {
-        guard let der = ECDSASignature.der(raw: signature), let digest = try? SHA256.hash(message),
-            let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil)
-        else { return false }
-        defer {
-            unsafe EVP_PKEY_CTX_free(context)
-            ERR_clear_error()
-        }
+        guard let der = ECDSASignature.der(raw: signature), let digest = try? SHA256.hash(message) else { return false }
+        defer { ERR_clear_error() }
+        guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
         guard unsafe EVP_PKEY_verify_init(context) == 1 else { return false }
         // unsafe: both arrays live through the call. 1 is the only answer that means valid; errors are negative.
         return unsafe EVP_PKEY_verify(context, der, der.count, digest, digest.count) == 1
