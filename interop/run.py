@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Round trips between vaultctl and the reference.
 
-    interop/run.py [--only PATTERN]... [--keep] [--seed N] [--list] [--vaultctl PATH]
+    interop/run.py [--only PATTERN]... [--keep] [--seed N] [--rounds N] [--list] [--vaultctl PATH]
 
 Run it through `make interop`, which builds vaultctl and installs the pinned reference first. PATTERN is a shell pattern
 over case names (`a.*`). The seed decides all content; a failure prints it.
@@ -23,6 +23,7 @@ def main():
     parser.add_argument('--only', action='append', default=[], metavar='PATTERN')
     parser.add_argument('--keep', action='store_true', help='leave the folders of the cases and print where they are')
     parser.add_argument('--seed', type=int, default=None)
+    parser.add_argument('--rounds', type=int, default=4, help='how many of each random case (d.ignore, h.random)')
     parser.add_argument('--list', action='store_true')
     parser.add_argument('--vaultctl', default=os.environ.get('VAULTCTL', os.path.join(ROOT, 'build', 'vaultctl')))
     options = parser.parse_args()
@@ -34,10 +35,12 @@ def main():
 
     from roundtrip import harness, reference
     from roundtrip.vaultctl import Vaultctl
-    import cases                                          # registers every case
+    import cases
+
+    cases.register(options.rounds)
 
     if options.list:
-        print('\n'.join(name for name, _, _ in harness.CASES))
+        print('\n'.join(sorted(name for name, _, _ in harness.CASES)))
         return 0
     if not os.access(options.vaultctl, os.X_OK):
         print(f'interop: no vaultctl at {options.vaultctl}: run `make build` or set VAULTCTL', file=sys.stderr)

@@ -64,7 +64,7 @@ IGNORE_FOLDERS = ['', 'build', 'docs', 'a', 'a/m', 'a/m/n', 'logs', 'logs/old', 
                   '.github', 'cache', 'deep/cache', '.venv', 'x/y']
 
 
-def ignored(lab, number):
+def ignored(lab):
     """Random `.gitignore` files over a tree of likely names: both tools track the same paths."""
     lines = lab.random.sample(IGNORE_LINES, lab.random.randrange(1, 8))
     tracked = {}
@@ -94,8 +94,9 @@ def ignored(lab, number):
     lab.reference.status_is_clean(lab.path('ours'))
 
 
-for ignore_number in range(4):
-    case(f'd.ignore.{ignore_number}', number=ignore_number)(ignored)
+def register(rounds):
+    for number in range(rounds):
+        case(f'd.ignore.{number}')(ignored)
 
 
 @case('d.not-stored')

@@ -19,7 +19,7 @@ def random_edit(lab, clone, mine):
     lab.put(clone, f'{mine}/always', lab.bytes(8))
 
 
-def walk(lab, number):
+def walk(lab):
     key = lab.key()
     lab.reference.init('one', key, lab.host, lab.root)
     lab.some_files('one')
@@ -60,5 +60,6 @@ def step(lab, clone, tool, action):
     lab.both_agree(clone)
 
 
-for walk_number in range(4):
-    case(f'h.random.{walk_number}', number=walk_number)(walk)
+def register(rounds):
+    for number in range(rounds):
+        case(f'h.random.{number}')(walk)

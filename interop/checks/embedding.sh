@@ -15,7 +15,7 @@ git init -q --bare "$work/vaultctl.git"
 git -C "$root" push -q "$work/vaultctl.git" "$state:refs/tags/$tag"
 
 # The first Swift block of the guide is the program; every other Swift block must be a part of it.
-python3 - "$root/docs/library.md" "$work/app/Sources/app/main.swift" <<'PYTHON'
+python3 - "$root/docs/library.md" "$work/app/Sources/app/Example.swift" <<'PYTHON'
 import re
 import sys
 guide, program = sys.argv[1:]

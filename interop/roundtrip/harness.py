@@ -177,7 +177,7 @@ class Lab:
 def run_cases(patterns, seed, keep, make_lab_tools, vectors, report):
     """Runs every case that matches; returns the numbers passed, failed and skipped."""
     passed = failed = skipped = 0
-    for name, function, parameters in CASES:
+    for name, function, parameters in sorted(CASES, key=lambda entry: entry[0]):
         if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
             continue
         root = tempfile.mkdtemp(prefix='vaultctl-interop-')
