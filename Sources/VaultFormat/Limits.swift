@@ -37,10 +37,8 @@ package enum Limits {
     /// Characters of a tag's message.
     package static let tagMessage = 4_096
 
-    /// One segment of a path, and the whole path.
-    package static let pathSegment = 740
-    /// The whole path: Linux' `PATH_MAX` leaves no room for more.
-    package static let pathLength = 4_096
+    /// A whole path; Linux itself refuses far shorter ones when they are used.
+    package static let pathLength = 65_536
     /// Levels of folders followed when a tree is walked.
     package static let treeDepth = 4_096
 
@@ -49,10 +47,8 @@ package enum Limits {
     /// Key text of any kind.
     package static let keyText = 65_536
 
-    /// A `.gitignore` file, and the rules in it.
-    package static let ignoreFile = 16 << 20
-    /// Code points of one ignore pattern; longer ones match nothing.
-    package static let ignorePattern = 4_096
+    /// A `.gitignore` file.
+    package static let ignoreFile = 1 << 20
 
     /// A tag entry dated further ahead than this loses against one that is not: 02-objects §10.
     package static let tagClockSkewMs: Int64 = 86_400_000
