@@ -1,0 +1,139 @@
+internal import VaultCore
+internal import VaultFormat
+internal import VaultSystem
+
+/// One run of a verb: what was asked, and the streams to answer on.
+final class Call: Sendable {
+    let verb: Verb
+    let arguments: ParsedArguments
+    let surroundings: Surroundings
+    /// Where the run takes place, after every `-C`.
+    let workingDirectory: FilePath
+    let output: Output
+    let messages: Messages
+    let isJSON: Bool
+    private let loadedSettings = Locked<Settings?>(nil)
+    private let chosenColour = Locked<Colour?>(nil)
+
+    init(
+        verb: Verb, arguments: ParsedArguments, surroundings: Surroundings, output: Output, messages: Messages
+    ) {
+        self.verb = verb
+        self.arguments = arguments
+        self.surroundings = surroundings
+        self.output = output
+        self.messages = messages
+        isJSON = arguments.has(GlobalOptions.json)
+        workingDirectory = arguments.all(GlobalOptions.directory).reduce(surroundings.workingDirectory) {
+            $0.appending(relative: $1)
+        }
+    }
+
+    /// The same call with its results going elsewhere.
+    func with(output: Output) -> Call {
+        Call(verb: verb, arguments: arguments, surroundings: surroundings, output: output, messages: messages)
+    }
+
+    // MARK: options
+
+    /// Whether an option was given.
+    func has(_ option: OptionSpec) -> Bool { arguments.has(option) }
+
+    /// The last value of an option as text.
+    /// - Throws: `usage` when it is not UTF-8.
+    func text(_ option: OptionSpec) throws -> String? {
+        try arguments.last(option).map { try text($0, of: "option '\(option.name)'") }
+    }
+
+    /// Bytes of the command line as text.
+    func text(_ bytes: [UInt8], of what: String) throws -> String {
+        guard let text = UTF8Text.validated(bytes.span) else { throw Usage.error("\(what) is not UTF-8") }
+        return text
+    }
+
+    /// A positional as text.
+    func textPositional(_ index: Int) throws -> String? {
+        guard arguments.allPositionals.count > index else { return nil }
+        return try text(arguments.allPositionals[index], of: "argument \(index + 1)")
+    }
+
+    /// An option with a whole number that is at least `least`.
+    func number(_ option: OptionSpec, least: Int) throws -> Int? {
+        guard let text = try text(option) else { return nil }
+        guard let number = Int(text), number >= least else {
+            throw Usage.error("option '\(option.name)' takes a whole number of at least \(least)", about: [verb])
+        }
+        return number
+    }
+
+    /// An option with one of a few words.
+    func choice(_ option: OptionSpec) throws -> String? {
+        guard let text = try text(option), case .choice(let words) = option.completion else { return nil }
+        guard words.contains(text) else {
+            throw Usage.error(
+                "option '\(option.name)' takes \(Usage.list(words))",
+                suggestion: Spelling.nearest(to: text, among: words))
+        }
+        return text
+    }
+
+    /// Refuses values of global options that mean nothing, also where the verb does not look at them.
+    func checkOptions() throws {
+        _ = try choice(GlobalOptions.color)
+        _ = try choice(GlobalOptions.progress)
+        _ = try number(GlobalOptions.keyDescriptor, least: 0)
+        _ = try VaultPlace.lockTimeout(self)
+    }
+
+    /// How many times `-v` was given.
+    var verbosity: Int { arguments.count(GlobalOptions.verbose) }
+
+    /// Whether anything may be asked on the terminal.
+    var mayAsk: Bool {
+        !has(GlobalOptions.noInput) && !isJSON && surroundings.filled("CI") == nil
+    }
+
+    /// Throws when a signal wants the run to stop here.
+    func checkStop() throws {
+        try surroundings.cancellation.check()
+    }
+
+    // MARK: settings
+
+    /// The settings that apply here.
+    func settings() throws -> Settings {
+        if let loaded = loadedSettings.withLock({ $0 }) { return loaded }
+        let settings = try Settings.load(for: self)
+        loadedSettings.withLock { $0 = settings }
+        return settings
+    }
+
+    /// Whether text is coloured.
+    func colour() throws -> Colour {
+        if let chosen = chosenColour.withLock({ $0 }) { return chosen }
+        let colour = try Colour(call: self)
+        chosenColour.withLock { $0 = colour }
+        return colour
+    }
+
+    // MARK: results
+
+    /// Gives a result to whoever asked for it, as text or as JSON.
+    func answer(_ result: some Rendered, exit: ExitCode = .ok) throws -> ExitCode {
+        if isJSON {
+            try output.write(
+                JSONDocument.result(schema: verb.document.schema, exit: exit, members: result.jsonMembers()))
+        } else {
+            try result.writeText(to: TextRenderer(call: self))
+        }
+        return exit
+    }
+}
+
+/// A result that both renderers can tell.
+protocol Rendered {
+    /// For people.
+    func writeText(to text: TextRenderer) throws
+    /// For programs: the members after `schema` and `ok`.
+    func jsonMembers() -> [JSONMember]
+}

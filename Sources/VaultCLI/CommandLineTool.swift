@@ -1,0 +1,152 @@
+internal import VaultCore
+internal import VaultSystem
+
+/// The whole command line as a library function: words in, streams and an exit code out.
+package struct CommandLineTool: Sendable {
+    private let surroundings: Surroundings
+
+    package init(surroundings: Surroundings) {
+        self.surroundings = surroundings
+    }
+
+    /// How a run goes on after its words have been read.
+    package enum Run: Sendable {
+        /// It is over, with this exit code. Verbs without the network end here.
+        case finished(Int32)
+        /// It talks to a remote; the closure gives the exit code.
+        case pending(@Sendable () async -> Int32)
+    }
+
+    /// Runs a command line (without the program's name) to its end and gives the exit code.
+    package func run(_ arguments: [[UInt8]]) async -> Int32 {
+        switch start(arguments) {
+        case .finished(let code): code
+        case .pending(let rest): await rest()
+        }
+    }
+
+    /// Runs a command line as far as it goes without waiting for a remote.
+    package func start(_ arguments: [[UInt8]]) -> Run {
+        let table = VerbTable.standard
+        if arguments.first == CompletionLookup.word {
+            return .finished(
+                CompletionLookup(surroundings: surroundings, table: table).run(Array(arguments.dropFirst())))
+        }
+        let parsed: ParsedArguments
+        do {
+            parsed = try ArgumentParser.parse(arguments, table: table)
+        } catch {
+            return .finished(complain(error, isJSON: ArgumentParser.asksForJSON(arguments)))
+        }
+        guard let call = Self.request(parsed, table: table) else {
+            return .finished(withoutVerb(parsed, table: table))
+        }
+        return perform(call)
+    }
+
+    /// What is to be run: the verb, or help or version in its place.
+    private static func request(_ parsed: ParsedArguments, table: VerbTable) -> ParsedArguments? {
+        var request = parsed
+        if parsed.has(GlobalOptions.help) {
+            request.positionals = (parsed.verb?.words ?? parsed.groupWord.map { [$0] } ?? []).map { Array($0.utf8) }
+            request.separated = []
+            request.verb = HelpCommand.verb
+        } else if parsed.has(GlobalOptions.version) {
+            request.verb = VersionCommand.verb
+        }
+        return request.verb == nil ? nil : request
+    }
+
+    private func perform(_ arguments: ParsedArguments) -> Run {
+        guard let verb = arguments.verb else { return .finished(ExitCode.internalError.rawValue) }
+        let messages = messages(for: arguments)
+        let direct = Call(
+            verb: verb, arguments: arguments, surroundings: surroundings,
+            output: Output(sink: surroundings.standardOutput), messages: messages)
+        do {
+            try direct.checkOptions()
+            let pager =
+                verb.pages
+                ? try PagedOutput.make(for: arguments, surroundings: surroundings, settings: direct.settings) : nil
+            let call = pager.map { direct.with(output: Output(sink: $0)) } ?? direct
+            return carryOut(verb.action, call, pager)
+        } catch {
+            return .finished(conclude(direct, nil, .failure(error)))
+        }
+    }
+
+    private func carryOut(_ action: Verb.Action, _ call: Call, _ pager: PagedOutput?) -> Run {
+        switch action {
+        case .local(let action):
+            return .finished(conclude(call, pager, Result { try action(call) }))
+        case .network(let action):
+            return .pending {
+                let outcome: Result<ExitCode, any Error>
+                do { outcome = .success(try await action(call)) } catch { outcome = .failure(error) }
+                return conclude(call, pager, outcome)
+            }
+        case .choose(let choice):
+            return carryOut(choice(call), call, pager)
+        }
+    }
+
+    /// Flushes, tells what went wrong, and gives the exit code.
+    private func conclude(_ call: Call, _ pager: PagedOutput?, _ outcome: Result<ExitCode, any Error>) -> Int32 {
+        call.messages.eraseProgress()
+        defer { pager?.finish() }
+        do {
+            let exit = try outcome.get()
+            try call.output.flush()
+            return exit.rawValue
+        } catch let error as OutputFailure where error.errno == .brokenPipe {
+            // Who pages has seen enough; who reads a pipe is told by the code.
+            return pager == nil ? ExitCode.brokenPipe.rawValue : ExitCode.ok.rawValue
+        } catch {
+            if !call.isJSON { try? call.output.flush() }
+            pager?.finish()
+            return tell(
+                Failure(error), verb: call.verb.name, isJSON: call.isJSON, output: call.output,
+                messages: call.messages, verbosity: call.verbosity)
+        }
+    }
+
+    private func complain(_ error: any Error, isJSON: Bool) -> Int32 {
+        tell(
+            Failure(error), verb: nil, isJSON: isJSON, output: Output(sink: surroundings.standardOutput),
+            messages: Messages(sink: surroundings.standardError, isQuiet: false, givesAdvice: false), verbosity: 0)
+    }
+
+    private func tell(
+        _ failure: Failure, verb: String?, isJSON: Bool, output: Output, messages: Messages, verbosity: Int
+    ) -> Int32 {
+        guard isJSON else {
+            messages.error(failure, verbosity: verbosity)
+            return failure.exit.rawValue
+        }
+        do {
+            output.discard()
+            try output.write(JSONDocument.failure(failure, verb: verb))
+            try output.flush()
+            return failure.exit.rawValue
+        } catch {
+            return (error as? OutputFailure)?.errno == .brokenPipe
+                ? ExitCode.brokenPipe.rawValue : failure.exit.rawValue
+        }
+    }
+
+    /// `vaultctl` alone.
+    private func withoutVerb(_ parsed: ParsedArguments, table: VerbTable) -> Int32 {
+        guard !parsed.has(GlobalOptions.json) else {
+            return complain(Usage.error("no verb was given", hint: "vaultctl help"), isJSON: true)
+        }
+        Messages(sink: surroundings.standardError, isQuiet: false, givesAdvice: false)
+            .plain(HelpText(table: table).short())
+        return ExitCode.usage.rawValue
+    }
+
+    private func messages(for arguments: ParsedArguments) -> Messages {
+        Messages(
+            sink: surroundings.standardError, isQuiet: arguments.has(GlobalOptions.quiet),
+            givesAdvice: surroundings.filled("CI") == nil)
+    }
+}

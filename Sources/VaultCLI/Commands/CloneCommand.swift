@@ -1,0 +1,108 @@
+internal import VaultCore
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// The verb `vaultctl clone`.
+enum CloneCommand {
+    static let readOnly = OptionSpec.flag("--read-only", help: "keep the read key only, also when a vault key is given")
+    static let bare = OptionSpec.flag("--bare", help: "keep the encrypted store alone: no working copy and no key")
+
+    static let verb = Verb(
+        words: ["clone"], group: .start, summary: "copy a vault from a server or folder",
+        paragraph: """
+            Copies a whole vault into DIR (default: the vault id), verifying every object and signature. VAULT is the \
+            id of a vault, whose key then comes from --key-file, --key-fd, --key-command, VAULTCTL_KEY or the terminal; \
+            or a published read key (sgit_public_read_...); or '-' for a key on standard input. A read key gives a \
+            clone that can not commit. The server is --server, VAULTCTL_SERVER, SGIT_DEFAULT_BASE_URL or \
+            server.default, and is recorded. When it fails, nothing is left behind.
+            """,
+        synopsis: ["clone [--server URL] [--read-only] [--bare] VAULT [DIR]"], options: [readOnly, bare],
+        positionals: [
+            Positional("VAULT", help: "a vault id, a published read key, or '-'", required: true, secret: true),
+            Positional("DIR", help: "where the clone is made: a new or empty folder", completion: .folder),
+        ],
+        exits: [
+            .init(.ok), .init(.notFound, "no server is known, or it has no such vault"), .init(.auth), .init(.network),
+            .init(.integrity), .init(.refused, "DIR is not empty"),
+            .init(.partial, "some files can not be stored on this file system"), .init(.unsupported),
+        ],
+        examples: [
+            .init(
+                "vaultctl clone --server /srv/vaults/notes --key-file ~/notes.key k7m2p9x4",
+                "Clones vault k7m2p9x4 from a folder."),
+            .init("pass show notes | vaultctl clone --server /srv/vaults/notes -", "Takes the key from a pipe."),
+        ],
+        network: .always,
+        document: .init(
+            "vaultctl/clone/1",
+            "directory, vault_id, mode, branch, clone_branch_id, head, commits, objects, bytes, files, "
+                + "unverified[{commit,status}], partial"),
+        action: .network { call in try await run(call) })
+
+    private static func run(_ call: Call) async throws -> ExitCode {
+        guard let server = try ServerChoice.new(call) else {
+            throw VaultError(.remoteNotFound, "clone needs a server", hint: "--server URL names one")
+        }
+        let access = try CloneArgument(call: call).key()
+        let vaultID = access.vaultID
+        let positionals = call.arguments.allPositionals
+        let directory = call.workingDirectory.appending(
+            relative: positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
+        let options = CloneOptions(bare: call.has(bare), readOnly: call.has(readOnly), server: server.text)
+        let key = try CloneKey(access, options: options)
+        let observer = call.observer()
+        let ticker = Ticker(observer)
+        defer { ticker.stop() }
+        let remote = try RemoteOpener.open(server, vaultID: vaultID, call: call)
+        let result = try await Vault.clone(
+            from: remote, key: key, to: directory, options: options, environment: call.surroundings.vault,
+            observer: observer)
+        for (commit, status) in result.unverified {
+            call.messages.warning("commit \(commit.text): signature \(status.rawValue)")
+        }
+        guard !result.notStored.isEmpty else { return try call.answer(CloneAnswer(result: result, done: [])) }
+        let vault = try VaultPlace.open(root: FilePath(result.directory), call)
+        let failed = Set(result.notStored.map(\.path))
+        let done = try vault.list(nil, recursive: true, revision: nil).map(\.path).filter { !failed.contains($0.bytes) }
+        return try call.answer(CloneAnswer(result: result, done: done), exit: .partial)
+    }
+}
+
+/// A finished clone, told.
+private struct CloneAnswer: Rendered {
+    let result: CloneResult
+    /// The files that were written, when some were not.
+    let done: [VaultPath]
+
+    func writeText(to text: TextRenderer) throws {
+        let kind = result.mode == .full ? "" : " (\(result.mode.rawValue))"
+        let directory = String(decoding: TextSafety.path(Array(result.directory.utf8)), as: UTF8.self)
+        try text.line("Cloned \(result.vaultID.text) into \(directory)\(kind)")
+        try text.line(
+            "Branch \(result.branch) at \(text.short(result.head)): \(text.counted(result.commits, "commit")), "
+                + "\(text.counted(result.objects, "object")), \(text.size(result.bytes)), "
+                + text.counted(result.files, "file"))
+        try text.notStored(result.notStored)
+    }
+
+    func jsonMembers() -> [JSONMember] {
+        .record([
+            "directory": .string(result.directory),
+            "vault_id": .string(result.vaultID.text),
+            "mode": .string(result.mode.rawValue),
+            "branch": .string(result.branch),
+            "clone_branch_id": .optional(result.cloneBranchID),
+            "head": .id(result.head),
+            "commits": .count(result.commits),
+            "objects": .count(result.objects),
+            "bytes": .integer(result.bytes),
+            "files": .count(result.files),
+            "unverified": .array(
+                result.unverified.map {
+                    .record(["commit": .id($0.commit), "status": .string($0.status.rawValue)])
+                }),
+            "partial": .partial(done: done, failed: result.notStored),
+        ])
+    }
+}

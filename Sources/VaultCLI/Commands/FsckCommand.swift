@@ -1,0 +1,127 @@
+internal import VaultCore
+internal import VaultFormat
+
+/// The verb `vaultctl fsck`.
+enum FsckCommand {
+    static let quick = OptionSpec.flag("--quick", help: "do not decrypt file contents; every object is still hashed")
+    static let connectivityOnly = OptionSpec.flag(
+        "--connectivity-only", help: "only check that everything is there, without reading file contents")
+    static let repair = OptionSpec.flag(
+        "--repair", help: "fetch missing objects and replace corrupt ones, keeping the bad files aside [net]")
+
+    static let verb = Verb(
+        words: ["fsck"], group: .maintain, summary: "check that the clone is whole",
+        paragraph: """
+            Hashes, decrypts and parses every object that the branches lead to, checks the signatures of all commits \
+            and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired.
+            """,
+        synopsis: ["fsck [--quick] [--connectivity-only] [--repair]"], options: [quick, connectivityOnly, repair],
+        exits: [
+            .init(.ok, "clean, or fully repaired"), .init(.notFound), .init(.auth), .init(.network, "with --repair"),
+            .init(.integrity, "damage was found"),
+        ],
+        examples: [
+            .init("vaultctl fsck", "Checks everything."),
+            .init("vaultctl fsck --repair", "Also gets what is missing or corrupt from the server."),
+        ],
+        network: .onRequest,
+        document: .init(
+            "vaultctl/fsck/1",
+            "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
+                + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], dangling, "
+                + "signatures{verified,bad[],unsigned,no_key}, repaired[], unrepaired[]"),
+        action: .network { call in try await run(call) })
+
+    private static func run(_ call: Call) async throws -> ExitCode {
+        let vault = try VaultPlace.open(call)
+        let options = FsckOptions(
+            connectivityOnly: call.has(connectivityOnly), quick: call.has(quick), repair: call.has(repair))
+        let observer = call.observer()
+        let ticker = Ticker(observer)
+        defer { ticker.stop() }
+        var remote: (any Remote)?
+        if call.has(repair) {
+            remote = try RemoteOpener.open(
+                try ServerChoice.existing(call, vault), vaultID: vault.vaultID, call: call)
+        }
+        let report = try await vault.fsck(options, repairFrom: remote, observer: observer)
+        return try call.answer(FsckAnswer(report: report), exit: report.isClean ? .ok : .integrity)
+    }
+}
+
+/// What a check found, told.
+private struct FsckAnswer: Rendered {
+    let report: FsckReport
+
+    func writeText(to text: TextRenderer) throws {
+        let checked = report.checked
+        try text.line(
+            "Checked \(text.counted(checked.objects, "object")), \(text.size(checked.bytes)): "
+                + "\(text.counted(checked.commits, "commit")), \(text.counted(checked.trees, "tree")), "
+                + text.counted(checked.blobs, "blob"))
+        let signatures = report.signatures
+        try text.line(
+            "Signatures: \(signatures.verified) verified, \(signatures.bad.count) bad, "
+                + "\(signatures.unsigned) unsigned, \(signatures.noKey) without a known key")
+        try findings(report.missing, "missing", text)
+        try findings(report.corrupt, "corrupt", text)
+        try findings(report.broken, "broken", text)
+        for commit in signatures.bad { try text.line("bad signature: \(commit.text)") }
+        if report.dangling > 0 { try text.line("Unreachable: \(text.counted(report.dangling, "object"))") }
+        for id in report.repaired { try text.line("repaired: \(TextSafety.line(id))") }
+        for id in report.unrepaired where !report.repaired.isEmpty {
+            try text.line("not repaired: \(TextSafety.line(id))")
+        }
+        try text.line(report.isClean ? "Clean" : "Damage found")
+    }
+
+    private func findings(_ findings: [FsckReport.Finding], _ title: String, _ text: TextRenderer) throws {
+        for finding in findings {
+            let path = finding.path.map { ", at " + String(decoding: TextSafety.path($0.bytes), as: UTF8.self) } ?? ""
+            let from = finding.referencedBy.map { ", needed by \(TextSafety.line($0))" } ?? ""
+            let detail = finding.detail.isEmpty ? "" : ": \(TextSafety.line(finding.detail))"
+            try text.line(
+                try text.coloured(title, .bad)
+                    + " \(finding.kind.rawValue) \(TextSafety.line(finding.id))\(path)\(from)\(detail)")
+        }
+    }
+
+    func jsonMembers() -> [JSONMember] {
+        let checked = report.checked
+        let signatures = report.signatures
+        return .record([
+            "checked": .record([
+                "objects": .count(checked.objects),
+                "bytes": .integer(checked.bytes),
+                "commits": .count(checked.commits),
+                "trees": .count(checked.trees),
+                "blobs": .count(checked.blobs),
+            ]),
+            "missing": list(report.missing, detailed: false),
+            "corrupt": list(report.corrupt, detailed: true),
+            "broken": list(report.broken, detailed: true),
+            "dangling": .count(report.dangling),
+            "signatures": .record([
+                "verified": .count(signatures.verified),
+                "bad": .array(signatures.bad.map { .id($0) }),
+                "unsigned": .count(signatures.unsigned),
+                "no_key": .count(signatures.noKey),
+            ]),
+            "repaired": .strings(report.repaired),
+            "unrepaired": .strings(report.unrepaired),
+        ])
+    }
+
+    private func list(_ findings: [FsckReport.Finding], detailed: Bool) -> JSONValue {
+        .array(
+            findings.map { finding in
+                let members: [JSONMember] = .record([
+                    "id": .string(finding.id),
+                    "type": .string(finding.kind.rawValue),
+                    "referenced_by": .optional(finding.referencedBy),
+                    "path": finding.path.map { .path($0) } ?? .null,
+                ])
+                return .object(members + (detailed ? .record(["detail": .string(finding.detail)]) : []))
+            })
+    }
+}

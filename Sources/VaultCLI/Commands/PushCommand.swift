@@ -1,0 +1,116 @@
+internal import VaultCore
+internal import VaultFormat
+
+/// The verb `vaultctl push`.
+enum PushCommand {
+    static let branchOnly = OptionSpec.flag(
+        "--branch-only", help: "publish this clone's own branch, not the shared one")
+    static let lease = OptionSpec.optionalValue(
+        "--force-with-lease", argument: "REV",
+        help: "replace the remote's head only when it is REV, or without REV the head last accepted here",
+        completion: .revision)
+    static let force = OptionSpec.flag("--force", help: "replace whatever head the remote has at this moment")
+    static let setDefault = OptionSpec.flag("--set-default", help: "record the server of this run as the vault's")
+    static let pull = OptionSpec.flag("--pull", help: "when the remote moved, merge and try again")
+    static let requireClean = OptionSpec.flag("--require-clean", help: "refuse when there is something to commit")
+    static let dryRun = OptionSpec.flag("--dry-run", help: "tell what would be sent, send nothing")
+
+    static let verb = Verb(
+        words: ["push"], group: .share, summary: "publish commits",
+        paragraph: """
+            Sends the objects of new commits and then moves the remote's branch by compare-and-swap. The first push \
+            makes the vault at its server, also an empty one. A remote that moved is exit 5: pull, then push again. \
+            Work that is not committed stays here.
+            """,
+        synopsis: [
+            "push [--branch-only] [--force-with-lease[=REV]] [--force] [--set-default] [--pull] [--require-clean] "
+                + "[--dry-run]"
+        ],
+        options: [branchOnly, lease, force, setDefault, pull, requireClean, dryRun],
+        exits: [
+            .init(.ok), .init(.notFound, "no server is known"), .init(.conflict, "with --pull"),
+            .init(.rejected, "the remote moved"), .init(.auth), .init(.network), .init(.integrity), .init(.refused),
+            .init(.unsupported), .init(.deferred),
+        ],
+        examples: [
+            .init("vaultctl push", "Publishes what was committed."),
+            .init("vaultctl push --server /srv/vaults/notes --set-default", "Publishes to a folder and records it."),
+        ],
+        network: .always,
+        document: .init("vaultctl/push/1", "result, branch, old, new, commits, objects, bytes, retries, dry_run"),
+        action: .network { call in try await run(call) })
+
+    private static func run(_ call: Call) async throws -> ExitCode {
+        if call.has(force), call.has(lease) {
+            throw Usage.error("options '--force' and '--force-with-lease' exclude each other", about: [call.verb])
+        }
+        let vault = try VaultPlace.open(call)
+        let server = try ServerChoice.existing(call, vault)
+        var options = PushOptions(
+            force: call.has(force), branchOnly: call.has(branchOnly), requireClean: call.has(requireClean),
+            dryRun: call.has(dryRun))
+        options.pullFirst = try call.has(pull) || call.settings().flag(.autoPull)
+        options.lease = try leased(call, vault)
+        let observer = call.observer()
+        let ticker = Ticker(observer)
+        defer { ticker.stop() }
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let result = try await vault.push(to: remote, options, observer: observer)
+        if call.has(setDefault), !options.dryRun { try record(server, call, vault) }
+        return try call.answer(PushAnswer(result: result, server: server, isPlan: options.dryRun))
+    }
+
+    /// The head that the remote has to have, if one was named.
+    private static func leased(_ call: Call, _ vault: Vault) throws -> ObjectID?? {
+        guard let text = try call.text(lease) else { return nil }
+        guard !text.isEmpty else { return .some(nil) }
+        guard case .commit(let entry, _) = try vault.show(text) else {
+            throw Usage.error("option '--force-with-lease' takes a revision without a path", about: [call.verb])
+        }
+        return entry.commit.id
+    }
+
+    private static func record(_ server: ServerAddress, _ call: Call, _ vault: Vault) throws {
+        if let name = try call.text(GlobalOptions.remote), !call.has(GlobalOptions.server) {
+            try vault.setDefaultRemote(name: name)
+        } else {
+            try vault.setServer(server.text)
+        }
+    }
+}
+
+/// What was published, told.
+private struct PushAnswer: Rendered {
+    let result: PushResult
+    let server: ServerAddress
+    let isPlan: Bool
+
+    func writeText(to text: TextRenderer) throws {
+        let place = Redaction.redacted(TextSafety.line(server.text))
+        let sizes =
+            "\(text.counted(result.commits, "commit")), \(text.counted(result.objects, "object")), "
+            + text.size(result.bytes)
+        let head = isPlan ? "Would publish" : "Published"
+        switch result.outcome {
+        case .upToDate: try text.line("\(place) has everything already (\(result.branch) at \(text.short(result.new)))")
+        case .created: try text.line("\(head) a new vault at \(place): \(result.branch), \(sizes)")
+        case .pushed:
+            try text.line(
+                "\(head) \(result.branch) to \(place): \(text.short(result.old))..\(text.short(result.new)), \(sizes)")
+        }
+    }
+
+    func jsonMembers() -> [JSONMember] {
+        .record([
+            "result": .string(result.outcome.rawValue),
+            "branch": .string(result.branch),
+            "old": .id(result.old),
+            "new": .id(result.new),
+            "commits": .count(result.commits),
+            "objects": .count(result.objects),
+            "bytes": .integer(result.bytes),
+            "retries": .count(result.retries),
+            "dry_run": .bool(isPlan),
+        ])
+    }
+}

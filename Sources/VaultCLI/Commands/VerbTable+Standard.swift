@@ -1,0 +1,13 @@
+extension VerbTable {
+    /// Every verb of this build, in the order of the overview.
+    static let standard = VerbTable(
+        globals: GlobalOptions.all,
+        verbs: [
+            InitCommand.verb, CloneCommand.verb,
+            StatusCommand.verb, CommitCommand.verb, LogCommand.verb, ShowCommand.verb, ListCommand.verb,
+            CatCommand.verb, WriteCommand.verb,
+            PushCommand.verb, PullCommand.verb, FetchCommand.verb,
+        ] + RemoteCommand.verbs + [InfoCommand.verb, FsckCommand.verb] + KeysCommand.verbs + ConfigCommand.verbs + [
+            HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb,
+        ])
+}

@@ -1,0 +1,42 @@
+internal import VaultCore
+internal import VaultFormat
+internal import VaultSystem
+
+/// Changes the user's configuration file.
+struct UserSettings {
+    let call: Call
+
+    /// Sets a value, or with nil removes it. The file is replaced in one step; its folders are made as needed.
+    func change(_ key: SettingKey, to value: JSONValue?) throws {
+        guard let path = Settings.userPath(call.surroundings), let name = path.lastComponent else {
+            throw VaultError(.usage, "the user's configuration needs HOME, XDG_CONFIG_HOME or VAULTCTL_CONFIG")
+        }
+        let fileSystem = call.surroundings.vault.fileSystem
+        var file =
+            try SettingsFile.read(.user, path, fileSystem: fileSystem)
+            ?? SettingsFile(origin: .user, path: path, members: [])
+        file.members.removeAll { $0.name == key.name }
+        if let value { file.members.append(JSONMember(name: key.name, value: value)) }
+        let temporary = Array(".vaultctl-config-\(ProcessContext.processID)".utf8)
+        do throws(Errno) {
+            try makeFolder(path.parent, fileSystem)
+            let folder = try fileSystem.openDirectory(path.parent)
+            try AtomicFile.write(
+                file.bytes.span, as: name, in: folder, staging: folder, temporaryName: temporary, mode: 0o600,
+                durability: .contentAndName)
+        } catch {
+            throw VaultError.io(error, "cannot write \(path.text)", path: path.text)
+        }
+    }
+
+    private func makeFolder(_ path: FilePath, _ fileSystem: any FileSystem) throws(Errno) {
+        do throws(Errno) {
+            try fileSystem.createDirectory(path, mode: 0o700)
+        } catch .fileExists {
+            return
+        } catch .noSuchFile where path.parent != path {
+            try makeFolder(path.parent, fileSystem)
+            try fileSystem.createDirectory(path, mode: 0o700)
+        }
+    }
+}

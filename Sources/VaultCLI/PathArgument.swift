@@ -1,0 +1,82 @@
+internal import VaultCore
+internal import VaultFormat
+internal import VaultSystem
+
+/// Turns paths as typed into paths of the vault (spec 10 B.12): relative to the current directory, `:/p` to the root.
+struct PathArgument {
+    private let root: FilePath
+    /// The current directory below the root; empty at the root and outside the vault.
+    private let prefix: [[UInt8]]
+
+    init(call: Call, root: FilePath) {
+        self.root = root
+        let here = try? call.surroundings.vault.fileSystem.canonicalPath(call.workingDirectory)
+        prefix = here.flatMap { Self.components(of: $0, below: root) } ?? []
+    }
+
+    /// The path of the vault that was meant; nil for the root itself.
+    /// - Throws: `usage` for an empty path and for one outside the vault, `unsafePath` for a protected name.
+    func path(_ typed: [UInt8]) throws -> VaultPath? {
+        guard !typed.isEmpty else { throw Usage.error("a path is empty") }
+        var components: [[UInt8]]
+        if typed.starts(with: Array(":/".utf8)) {
+            components = []
+            try append(FilePath(bytes: Array(typed.dropFirst(2))).components, to: &components, typed)
+        } else if typed.first == UInt8(ascii: "/") {
+            guard let below = Self.components(of: FilePath(bytes: typed).lexicalAbsolute(from: "/"), below: root) else {
+                throw outside(typed)
+            }
+            components = below
+        } else {
+            components = prefix
+            try append(FilePath(bytes: typed).components, to: &components, typed)
+        }
+        return components.isEmpty ? nil : try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
+    }
+
+    /// The paths that were meant; nil stands for the root, hence for everything.
+    func paths(_ typed: [[UInt8]]) throws -> [VaultPath]? {
+        var paths: [VaultPath] = []
+        for word in typed {
+            guard let path = try path(word) else { return nil }
+            paths.append(path)
+        }
+        return paths
+    }
+
+    /// The path of a file, which the root is not.
+    func file(_ typed: [UInt8]) throws -> VaultPath {
+        guard let path = try path(typed) else { throw Usage.error("\(TextSafety.quoted(typed)) is the vault's root") }
+        return path
+    }
+
+    /// How a path of the vault is typed from the current directory.
+    func typed(_ path: [UInt8]) -> [UInt8] {
+        let components = FilePath(bytes: path).components
+        let shared = zip(components, prefix).prefix { $0 == $1 }.count
+        let up = [[UInt8]](repeating: Array("..".utf8), count: prefix.count - shared)
+        return Array((up + components[shared...]).joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    private func append(_ more: [[UInt8]], to components: inout [[UInt8]], _ typed: [UInt8]) throws {
+        for component in more {
+            if component == Array(".".utf8) { continue }
+            if component == Array("..".utf8) {
+                guard components.popLast() != nil else { throw outside(typed) }
+            } else {
+                components.append(component)
+            }
+        }
+    }
+
+    private func outside(_ typed: [UInt8]) -> VaultError {
+        Usage.error("\(TextSafety.quoted(typed)) lies outside the vault \(root.text)")
+    }
+
+    private static func components(of path: FilePath, below root: FilePath) -> [[UInt8]]? {
+        let all = path.components
+        let base = root.components
+        guard all.starts(with: base) else { return nil }
+        return Array(all.dropFirst(base.count))
+    }
+}

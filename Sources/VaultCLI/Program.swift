@@ -1,0 +1,30 @@
+internal import VaultCore
+internal import VaultSystem
+
+/// The program around `CommandLineTool`.
+package enum Program {
+    /// Runs this process's command line and ends the process.
+    package static func main() -> Never {
+        ProcessContext.disableCoreDumps()
+        let code: Int32
+        do throws(Errno) {
+            code = run(try Surroundings.process())
+        } catch {
+            try? StandardStreams.write("vaultctl: cannot find the working directory: \(error)\n", to: .error)
+            code = ExitCode.io.rawValue
+        }
+        ProcessContext.exit(code)
+    }
+
+    private static func run(_ surroundings: Surroundings) -> Int32 {
+        let tool = CommandLineTool(surroundings: surroundings)
+        switch tool.start(Array(ProcessContext.arguments.dropFirst())) {
+        case .finished(let code): return code
+        case .pending(let rest):
+            // The main thread waits: nothing here needs a run loop.
+            let outcome = Channel<Int32>(capacity: 1)
+            Task.detached { _ = outcome.send(await rest()) }
+            return outcome.receive() ?? ExitCode.internalError.rawValue
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import VaultCore
+internal import VaultFormat
+internal import VaultSystem
+
+/// Where a vault's remote is: a folder of this machine or a URL.
+struct ServerAddress: Sendable, Equatable {
+    /// What kind of place it is.
+    enum Place: Sendable, Equatable {
+        case folder(FilePath)
+        /// `http` or `https`.
+        case web
+    }
+
+    let place: Place
+    /// As it is recorded and shown: the URL, or the absolute path.
+    let text: String
+
+    /// Reads what a user typed (spec 10 B.2): a URL, or a path, which has a `/` in it or begins with `.`.
+    static func parse(_ text: String, relativeTo directory: FilePath) throws -> ServerAddress {
+        guard !text.isEmpty else { throw Usage.error("the server is empty") }
+        if text.contains("://") { return try url(text) }
+        guard text.contains("/") || text.hasPrefix(".") else {
+            throw Usage.error(
+                "\(TextSafety.quoted(Array(text.utf8))) is neither a URL nor a path; a path has a '/' in it")
+        }
+        return folder(FilePath(text).lexicalAbsolute(from: directory))
+    }
+
+    /// Reads what a clone records; there a plain word is a folder too.
+    static func recorded(_ text: String, root: FilePath) throws -> ServerAddress {
+        text.contains("://") ? try url(text) : folder(FilePath(text).lexicalAbsolute(from: root))
+    }
+
+    private static func url(_ text: String) throws -> ServerAddress {
+        let bytes = Array(text.utf8)
+        guard let mark = text.range(of: "://") else { throw Usage.error("the server is no URL") }
+        let rest = text[mark.upperBound...]
+        switch text[..<mark.lowerBound].lowercased() {
+        case "file":
+            let path = rest.hasPrefix("localhost/") ? rest.dropFirst("localhost".count) : rest
+            guard path.hasPrefix("/"), let decoded = percentDecoded(Array(path.utf8)) else {
+                throw Usage.error("\(TextSafety.quoted(bytes)) names no absolute path")
+            }
+            return folder(FilePath(bytes: decoded).lexicalAbsolute(from: "/"))
+        case "http", "https":
+            let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            guard !authority.isEmpty else { throw Usage.error("the URL of the server names no host") }
+            guard !authority.contains("@") else {
+                throw Usage.error("the URL of the server holds a user name or password")
+            }
+            var trimmed = text
+            while trimmed.hasSuffix("/") { trimmed.removeLast() }
+            return ServerAddress(place: .web, text: trimmed)
+        default:
+            throw VaultError(
+                .notSupported, "this build knows no such kind of server: \(TextSafety.quoted(bytes))",
+                hint: "use https://, or the path of a folder")
+        }
+    }
+
+    private static func folder(_ path: FilePath) -> ServerAddress {
+        ServerAddress(place: .folder(path), text: String(decoding: path.bytes, as: UTF8.self))
+    }
+
+    private static func percentDecoded(_ bytes: [UInt8]) -> [UInt8]? {
+        var result: [UInt8] = []
+        var position = 0
+        while position < bytes.count {
+            if bytes[position] == UInt8(ascii: "%") {
+                guard position + 2 < bytes.count,
+                    let value = Hex.decode(bytes.span.extracting((position + 1)..<(position + 3)))?.first
+                else { return nil }
+                result.append(value)
+                position += 3
+            } else {
+                result.append(bytes[position])
+                position += 1
+            }
+        }
+        return result.contains(0) ? nil : result
+    }
+}
+
+extension StringProtocol {
+    /// Where another text first stands in this one.
+    fileprivate func range(of other: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            let end = index(start, offsetBy: other.count, limitedBy: endIndex) ?? endIndex
+            if self[start..<end] == other[...] { return start..<end }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,3 @@
+internal import VaultCLI
+
+Program.main()
