@@ -1,6 +1,8 @@
 internal import VaultCore
 
-/// How `vaultctl` ends (spec 10 B.3). Derived from an error's code in one table and nowhere else.
+/// How `vaultctl` ends (spec 10 B.3).
+///
+/// Derived from an error's code in one table and nowhere else.
 package enum ExitCode: Int32, Sendable, CaseIterable {
     case ok = 0
     case negative = 1

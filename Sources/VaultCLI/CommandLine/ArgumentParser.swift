@@ -1,6 +1,8 @@
 internal import VaultCore
 
-/// Turns the words of a command line into `ParsedArguments` (spec 10 B.2). Arguments are bytes throughout.
+/// Turns the words of a command line into `ParsedArguments` (spec 10 B.2).
+///
+/// Arguments are bytes throughout.
 ///
 /// Global options may stand anywhere, a verb's options anywhere after the verb. Short options may be bundled,
 /// `--opt=value` and `--opt value` are equal, `--` ends the options.

@@ -1,5 +1,6 @@
-/// Decides what may stand at the last of the words typed so far. Knows the verbs; what depends on a vault comes from
-/// the closure it is given.
+/// Decides what may stand at the last of the words typed so far.
+///
+/// Knows the verbs; what depends on a vault comes from the closure it is given.
 struct CompletionEngine {
     /// A word that fits, with a few words of explanation for shells that show them.
     struct Candidate: Equatable {

@@ -3,7 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 /// Answers `vaultctl __complete -- WORD...`, which the completion scripts call: candidates for the last word, one per
-/// line. Internal, without the network, and without any question or error: when nothing is known, nothing is offered.
+/// line.
+///
+/// Internal, without the network, and without any question or error: when nothing is known, nothing is offered.
 struct CompletionLookup {
     let surroundings: Surroundings
     let table: VerbTable

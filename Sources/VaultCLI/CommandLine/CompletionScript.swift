@@ -1,5 +1,7 @@
-/// The completion scripts of three shells. Each asks `vaultctl __complete`, which is internal: it prints one
-/// candidate per line, or `:file` or `:folder` to let the shell complete names of its own.
+/// The completion scripts of three shells.
+///
+/// Each asks `vaultctl __complete`, which is internal: it prints one candidate per line, or `:file` or `:folder` to let
+/// the shell complete names of its own.
 enum CompletionScript: String, CaseIterable, Sendable {
     case bash, zsh, fish
 

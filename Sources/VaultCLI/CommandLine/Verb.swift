@@ -1,5 +1,6 @@
-/// A verb, described once. Parsing, help text, `help --json`, completions, manual pages and `docs/commands.md` are
-/// all made from it.
+/// A verb, described once.
+///
+/// Parsing, help text, `help --json`, completions, manual pages and `docs/commands.md` are all made from it.
 struct Verb: Sendable {
     /// Where a verb stands in the overview.
     enum Group: String, Sendable, CaseIterable {

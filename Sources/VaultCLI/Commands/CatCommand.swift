@@ -59,7 +59,9 @@ enum CatCommand {
     }
 }
 
-/// What is known of a file, told. Text is the file itself, so only JSON tells anything here.
+/// What is known of a file, told.
+///
+/// Text is the file itself, so only JSON tells anything here.
 struct FileAnswer: Rendered {
     let info: FileInfo
     let data: [UInt8]?

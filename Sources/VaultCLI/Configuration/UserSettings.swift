@@ -6,7 +6,9 @@ internal import VaultSystem
 struct UserSettings {
     let call: Call
 
-    /// Sets a value, or with nil removes it. The file is replaced in one step; its folders are made as needed.
+    /// Sets a value, or with nil removes it.
+    ///
+    /// The file is replaced in one step; its folders are made as needed.
     func change(_ key: SettingKey, to value: JSONValue?) throws {
         guard let path = Settings.userPath(call.surroundings), let name = path.lastComponent else {
             throw VaultError(.usage, "the user's configuration needs HOME, XDG_CONFIG_HOME or VAULTCTL_CONFIG")
