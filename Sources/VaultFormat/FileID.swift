@@ -45,3 +45,13 @@ public enum FileID: Hashable, Sendable, CustomStringConvertible {
     /// The path.
     public var description: String { path }
 }
+
+extension FileID {
+    /// Whether this is a cache object, which anybody may replace or remove (02-objects §11).
+    public var isCache: Bool {
+        switch self {
+        case .cacheValue, .cachePointer: true
+        default: false
+        }
+    }
+}

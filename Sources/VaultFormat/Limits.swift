@@ -58,7 +58,7 @@ package enum Limits {
     /// Entries of a zip that are looked at when searching it for secrets.
     package static let zipEntries = 1_000_000
     /// Bytes of a zip's directory that are read.
-    package static let zipDirectory = 256 << 20
+    package static let zipDirectory = 64 << 20
     /// Bytes of one zip member that are looked at when searching it for a private key.
-    package static let zipMember = 1 << 20
+    package static let zipMember = 64 << 20
 }

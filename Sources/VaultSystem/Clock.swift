@@ -28,3 +28,12 @@ package struct SystemClock: Clock {
         return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 }
+
+extension Clock {
+    /// Lets this thread wait.
+    package func sleep(milliseconds: Int64) {
+        var time = timespec(tv_sec: Int(milliseconds / 1000), tv_nsec: Int(milliseconds % 1000) * 1_000_000)
+        // Interrupted sleeps are short sleeps; every caller looks again.
+        unsafe _ = nanosleep(&time, nil)
+    }
+}

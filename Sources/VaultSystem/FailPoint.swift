@@ -12,6 +12,9 @@ package enum FailPoint: String, CaseIterable, Sendable {
     case checkoutBeforeFile = "checkout.before-file"
     case checkoutBeforeHead = "checkout.before-head"
 
+    // Clone: after a push took effect at the remote.
+    case pushBeforeLocal = "push.before-local"
+
     // Folder remote, in the order of one batch (05-sync §17).
     case folderStaged = "folder.staged"
     case folderStagedDurable = "folder.staged-durable"

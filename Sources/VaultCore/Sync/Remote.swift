@@ -29,6 +29,9 @@ public protocol Remote: Sendable {
     /// The ids under an area. Names that are no file ids are left out. Throws when the place could not be asked.
     func list(_ area: RemoteArea) async throws -> [FileID]
 
+    /// The bytes that all objects there take, when that can be told without reading them; nil otherwise.
+    func storedBytes() async throws -> Int64?
+
     /// Carries out the operations in their order, stopping at the first conflict.
     ///
     /// - Throws: `keyWrong` when the vault there belongs to another write key, `readOnlyRemote` when it takes no
@@ -132,7 +135,7 @@ public struct WriteBatch: Sendable {
     public init(_ operations: [WriteOperation]) throws {
         for (position, operation) in operations.enumerated() {
             switch operation {
-            case .swap(.ref(let id), _, _) where id.isNamed && position != operations.count - 1:
+            case .swap(.ref(let id), _, _) where id.kind == .named && position != operations.count - 1:
                 throw VaultError(.internalError, "a named ref must be the last operation of a batch")
             case .cache(let id, _), .removeCache(let id):
                 guard id.isCache else { throw VaultError(.internalError, "\(id.path) is no cache object") }
@@ -153,6 +156,9 @@ public enum BatchOutcome: Sendable, Equatable {
 }
 
 extension Remote {
+    /// Most remotes can not tell.
+    public func storedBytes() async throws -> Int64? { nil }
+
     /// Reads a few small files into a dictionary.
     package func readAll(_ ids: [FileID]) async throws -> [FileID: RemoteFile] {
         let found = Collected()

@@ -1,0 +1,92 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// Checks commit signatures with the public keys of the vault (spec 06 §7.2).
+final class SignatureChecker: Sendable {
+    private let refs: RefStore
+    private let cipher: VaultCipher
+    private let index: BranchIndex
+    private let cache = Locked<[KeyID: P256PublicKey?]>([:])
+
+    init(refs: RefStore, cipher: VaultCipher, index: BranchIndex) {
+        self.refs = refs
+        self.cipher = cipher
+        self.index = index
+    }
+
+    /// The key id that must verify a commit: its own, or that of the branch it names.
+    func keyID(of commit: CommitObject) -> KeyID? {
+        if let text = commit.authorKeyID { return try? KeyID(text) }
+        guard let branch = commit.branchID else { return nil }
+        return index.branches.first { $0.branchID.text == branch }?.publicKeyID
+    }
+
+    func status(of commit: CommitObject) -> SignatureStatus {
+        guard let signature = commit.signature, !signature.isEmpty else { return .unsigned }
+        guard let id = keyID(of: commit), let key = key(id) else { return .noKey }
+        return commit.verify(with: key) ? .verified : .bad
+    }
+
+    private func key(_ id: KeyID) -> P256PublicKey? {
+        if let known = cache.withLock({ $0[id] }) { return known }
+        let key = load(id)
+        cache.withLock { $0[id] = .some(key) }
+        return key
+    }
+
+    private func load(_ id: KeyID) -> P256PublicKey? {
+        guard let bytes = try? refs.bytes(of: .key(id), limit: Limits.keyPlaintext),
+            let pem = Self.pem(bytes, cipher: cipher)
+        else { return nil }
+        return try? P256PublicKey(pem: pem.span)
+    }
+
+    /// The PEM of a stored key object; nil when it is not a public key of this vault. Only such files are kept
+    /// when keys are fetched (spec 02 §9).
+    static func pem(_ stored: [UInt8], cipher: VaultCipher) -> [UInt8]? {
+        guard let plaintext = try? cipher.open(stored.span, limit: Limits.keyPlaintext) else { return nil }
+        return try? KeyObject.decode(plaintext.span)
+    }
+}
+
+/// The vault's signature policy (spec 06 §7).
+struct SignaturePolicy {
+    let index: BranchIndex
+    let graph: CommitGraph
+    let checker: SignatureChecker
+    let boundaries: Set<ObjectID>
+
+    /// The anchor's hex digits, when the policy has a valid one.
+    private var anchor: String? {
+        guard let feature = index.features.first(where: { $0.hasPrefix("signed-since-") }) else { return nil }
+        let hex = String(feature.dropFirst("signed-since-".count))
+        let isHex = hex.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        return (12...24).contains(hex.utf8.count) && isHex ? hex : nil
+    }
+
+    /// Refuses when a commit that the policy covers does not verify.
+    ///
+    /// - Parameters:
+    ///   - head: Where to start.
+    ///   - held: Commits accepted before; neither checked nor walked through.
+    ///   - isClone: Without an anchor that is held, a clone checks the head only.
+    func enforce(head: ObjectID, held: Set<ObjectID>, isClone: Bool) throws(VaultError) {
+        guard index.hasFeature("signatures-required") else { return }
+        let all = try graph.ancestors(of: [head], stoppingAt: held)
+        let anchors = anchor.map { hex in all.filter { $0.hex.hasPrefix(hex) || hex.hasPrefix($0.hex) } } ?? []
+        if isClone, anchors.isEmpty, anchor == nil || boundaries.isEmpty {
+            return try check(head)
+        }
+        let stops = held.union(anchors)
+        for id in try graph.ancestors(of: [head], stoppingAt: stops).sorted() { try check(id) }
+    }
+
+    private func check(_ id: ObjectID) throws(VaultError) {
+        let status = checker.status(of: try graph.commit(id))
+        guard status != .verified else { return }
+        throw VaultError(
+            .signatureBad, "this vault requires signed commits and commit \(id.text) is \(status.rawValue)",
+            object: id.text)
+    }
+}

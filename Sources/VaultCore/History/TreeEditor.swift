@@ -1,0 +1,92 @@
+internal import VaultCrypto
+internal import VaultFormat
+
+/// Makes a new root tree from an old one and a list of changes. Only folders that hold a change are read and
+/// rebuilt; all others keep their ids (spec 02 §4, 05 §5.3).
+struct TreeEditor {
+    /// One path and what it becomes; nil removes the file.
+    struct Edit: Sendable {
+        var path: VaultPath
+        var entry: FileEntry?
+    }
+
+    let trees: TreeReader
+    let cipher: VaultCipher
+    let batch: ObjectBatch
+
+    /// Applies edits, sorted by path and each path once, to the tree `base` (nil: the empty tree).
+    ///
+    /// - Returns: The id of the root, staged in the batch when it is new. An empty vault has an empty root tree.
+    func apply(_ edits: [Edit], to base: ObjectID?) throws(VaultError) -> ObjectID {
+        let split = edits.map { (segments: $0.path.segments, entry: $0.entry) }
+        if let root = try rebuild(base, split[...], depth: 0) { return root }
+        return try store(TreeObject(entries: []))
+    }
+
+    private typealias Split = (segments: [[UInt8]], entry: FileEntry?)
+
+    /// Rebuilds one folder; nil when nothing is left in it.
+    private func rebuild(_ old: ObjectID?, _ edits: ArraySlice<Split>, depth: Int) throws(VaultError) -> ObjectID? {
+        var oldTree = TreeObject(entries: [])
+        if let old { oldTree = try trees.tree(old) }
+        var byName: [[UInt8]: TreeEntry.Target] = [:]
+        byName.reserveCapacity(oldTree.entries.count + edits.count)
+        for entry in oldTree.entries { byName[entry.name] = entry.target }
+        var rest = edits
+        var changed = false
+        while let first = rest.first {
+            let name = first.segments[depth]
+            let end = rest.firstIndex { $0.segments[depth] != name } ?? rest.endIndex
+            let group = rest[rest.startIndex..<end]
+            rest = rest[end...]
+            let target = try child(byName[name], group, depth: depth)
+            if byName[name] != target {
+                byName[name] = target
+                changed = true
+            }
+        }
+        if !changed, let old { return old }
+        if byName.isEmpty { return nil }
+        return try store(
+            TreeObject(entries: byName.map { TreeEntry(name: $0.key, target: Self.complete($0.value, $0.key)) }))
+    }
+
+    /// What one name becomes: a file, a folder, or nothing. A file and files below the same name can not both be.
+    private func child(
+        _ old: TreeEntry.Target?, _ group: ArraySlice<Split>, depth: Int
+    ) throws(VaultError) -> TreeEntry.Target? {
+        var file: FileEntry?
+        if case .file(let entry)? = old { file = entry }
+        var deeper: [Split] = []
+        for edit in group {
+            if edit.segments.count == depth + 1 { file = edit.entry } else { deeper.append(edit) }
+        }
+        var folder: ObjectID?
+        if case .folder(let id)? = old { folder = id }
+        if !deeper.isEmpty { folder = try rebuild(folder, deeper[...], depth: depth + 1) }
+        switch (file, folder) {
+        case (nil, nil): return nil
+        case (let entry?, nil): return .file(entry)
+        case (nil, let id?): return .folder(id)
+        case (.some, .some):
+            throw VaultError(
+                .internalError, "a file and a folder can not have one name",
+                path: PathQuoting.text(group.first?.segments[depth] ?? []))
+        }
+    }
+
+    /// Fills in the content type of entries written before there was one (spec 02 §4).
+    private static func complete(_ target: TreeEntry.Target, _ name: [UInt8]) -> TreeEntry.Target {
+        guard case .file(var entry) = target, entry.contentType.isEmpty else { return target }
+        entry.contentType = ContentType.guess(name: name)
+        return .file(entry)
+    }
+
+    private func store(_ tree: TreeObject) throws(VaultError) -> ObjectID {
+        let sealed = try decoding("encrypting a tree") { () throws(FormatError) in
+            let plaintext = try tree.encode(cipher: cipher)
+            return try cipher.sealDeterministic(plaintext.span)
+        }
+        return try batch.add(sealed)
+    }
+}

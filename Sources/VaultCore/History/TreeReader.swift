@@ -1,0 +1,124 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// A file as a commit records it.
+struct TrackedFile: Sendable, Equatable {
+    var path: VaultPath
+    var entry: FileEntry
+}
+
+/// Reads tree objects, checked and decoded, and flattens them.
+final class TreeReader: Sendable {
+    private let store: any ObjectReading
+    private let cipher: VaultCipher
+    private let cache = Locked<[ObjectID: TreeObject]>([:])
+    private static let cachedTrees = 4096
+
+    init(store: any ObjectReading, cipher: VaultCipher) {
+        self.store = store
+        self.cipher = cipher
+    }
+
+    func tree(_ id: ObjectID) throws(VaultError) -> TreeObject {
+        if let known = cache.withLock({ $0[id] }) { return known }
+        let object = try store.read(id, limit: Limits.treeCiphertext)
+        let tree = try Self.decode(object, cipher: cipher)
+        cache.withLock {
+            if $0.count >= Self.cachedTrees { $0.removeAll(keepingCapacity: true) }
+            $0[id] = tree
+        }
+        return tree
+    }
+
+    static func decode(_ object: VerifiedObject, cipher: VaultCipher) throws(VaultError) -> TreeObject {
+        try decoding("tree \(object.id.text)", object: object.id.text) { () throws(FormatError) in
+            let plaintext = try cipher.open(object.bytes.span, limit: Limits.treeCiphertext)
+            return try TreeObject.decode(plaintext.span, cipher: cipher)
+        }
+    }
+
+    /// All files of a tree, sorted by the bytes of their paths.
+    ///
+    /// - Parameter scope: Only files at or below this path.
+    /// - Throws: `unsafePath` when an entry's name can not stand in a working copy, `objectCorrupt` when folders
+    ///   nest deeper than the format's limit here.
+    func files(_ root: ObjectID, below scope: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {
+        var files: [TrackedFile] = []
+        try walk(root) { path, target throws(VaultError) in
+            if let scope, !path.overlaps(scope) { return false }
+            if case .file(let entry) = target, scope.map({ path.isAtOrBelow($0) }) ?? true {
+                files.append(TrackedFile(path: path, entry: entry))
+            }
+            return true
+        }
+        // Files before folders in every tree, so the order of the walk is not that of whole paths.
+        files.sort { $0.path < $1.path }
+        return files
+    }
+
+    /// Calls `visit` for every file and folder, with its full path; false keeps it out of a folder.
+    func walk(
+        _ root: ObjectID, _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
+    ) throws(VaultError) {
+        var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, nil, 0)]
+        while let next = pending.popLast() {
+            guard next.depth <= Limits.treeDepth else {
+                throw VaultError(
+                    .objectCorrupt, "the folders of a tree nest deeper than \(Limits.treeDepth) levels",
+                    object: root.text)
+            }
+            for entry in try tree(next.id).entries {
+                let path = try Self.path(next.prefix, entry.name)
+                guard try visit(path, entry.target), case .folder(let id) = entry.target else { continue }
+                pending.append((id, path, next.depth + 1))
+            }
+        }
+    }
+
+    /// Joins a folder's path and an entry's name, which must be one safe segment.
+    static func path(_ prefix: VaultPath?, _ name: [UInt8]) throws(VaultError) -> VaultPath {
+        do throws(FormatError) {
+            guard !name.contains(UInt8(ascii: "/")) else {
+                throw FormatError.unsafePath("a name in a tree holds a slash")
+            }
+            guard let prefix else {
+                let path = try VaultPath(name)
+                guard path.bytes == name else { throw FormatError.unsafePath("a name in a tree is '.'") }
+                return path
+            }
+            return try prefix.appending(name)
+        } catch {
+            throw VaultError(
+                .unsafePath, "the vault holds the unsafe name \(PathQuoting.text(name)): \(error.detail)",
+                path: PathQuoting.text(name), cause: error)
+        }
+    }
+
+    /// What stands at a path: a file, a folder, or nothing.
+    func entry(_ path: VaultPath, in root: ObjectID) throws(VaultError) -> TreeEntry.Target? {
+        var current = root
+        let segments = path.segments
+        for (position, segment) in segments.enumerated() {
+            guard let entry = try tree(current).entries.last(where: { $0.name == segment }) else { return nil }
+            if position == segments.count - 1 { return entry.target }
+            guard case .folder(let id) = entry.target else { return nil }
+            current = id
+        }
+        return nil
+    }
+}
+
+extension VaultPath {
+    /// Whether this path is `other` or lies below it.
+    func isAtOrBelow(_ other: VaultPath) -> Bool {
+        self == other
+            || (bytes.count > other.bytes.count && bytes[other.bytes.count] == UInt8(ascii: "/")
+                && bytes.starts(with: other.bytes))
+    }
+
+    /// Whether one of the two is at or below the other.
+    func overlaps(_ other: VaultPath) -> Bool {
+        isAtOrBelow(other) || other.isAtOrBelow(self)
+    }
+}

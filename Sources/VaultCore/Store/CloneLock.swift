@@ -1,0 +1,60 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// The one lock of a clone, held by every command that writes (spec 05 §10). The kernel releases it with the
+/// process, so there are no stale locks. Holding it is the permission to use the scratch area.
+struct CloneLock: ~Copyable, Sendable {
+    let scratch: ScratchArea
+    private let file: any File
+
+    /// Waits up to `timeout` seconds; 0 fails at once.
+    /// - Throws: `locked`, naming the holder.
+    static func acquire(
+        layout: CloneLayout, environment: VaultEnvironment, timeout: Double, verb: String
+    ) throws(VaultError) -> CloneLock {
+        guard let own = try layout.ownFolder(create: true) else {
+            throw VaultError(.readOnlyFilesystem, "the clone can not be written", path: layout.rootPath.text)
+        }
+        let file = try attempt("cannot open the clone lock", path: layout.rootPath.text) { () throws(Errno) in
+            try own.openForAppending("lock".bytes, mode: 0o600)
+        }
+        let deadline = environment.clock.monotonicNs &+ Int64(max(0, min(timeout, 1e6)) * 1e9)
+        while true {
+            let taken = try attempt("cannot take the clone lock") { () throws(Errno) in try file.lock(wait: false) }
+            if taken { break }
+            guard environment.clock.monotonicNs < deadline else {
+                throw VaultError(
+                    .locked, "another command is changing this clone (\(holder(own)))",
+                    hint: "wait for it, or raise --lock-timeout", path: layout.rootPath.text)
+            }
+            environment.clock.sleep(milliseconds: 10)
+        }
+        writeHolder(file, verb: verb, clock: environment.clock)
+        let scratch = ScratchArea(directory: try layout.ownSubfolder("tmp"), random: environment.random)
+        try attempt("cannot empty local/vaultctl/tmp") { () throws(Errno) in try scratch.empty() }
+        return CloneLock(scratch: scratch, file: file)
+    }
+
+    /// Takes the lock when it is free at once and the clone can be written; nil otherwise. For caches only.
+    static func tryAcquire(layout: CloneLayout, environment: VaultEnvironment, verb: String) -> CloneLock? {
+        do throws(VaultError) {
+            return try acquire(layout: layout, environment: environment, timeout: 0, verb: verb)
+        } catch {
+            return nil
+        }
+    }
+
+    private static func holder(_ own: any Directory) -> String {
+        guard let bytes = try? own.contents("lock", limit: 4096), !bytes.isEmpty else { return "holder unknown" }
+        return String(decoding: bytes.filter { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
+    }
+
+    /// The text is for people only; failing to write it harms nothing.
+    private static func writeHolder(_ file: any File, verb: String, clock: any Clock) {
+        let text = "pid \(ProcessContext.processID) on \(ProcessContext.hostName), \(verb), since \(clock.nowMs) ms"
+        do throws(Errno) {
+            try file.truncate(to: 0)
+            try file.write(text.bytes.span)
+        } catch {}  // advisory text
+    }
+}

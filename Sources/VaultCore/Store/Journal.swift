@@ -1,0 +1,39 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// A move of the working copy under way, in `local/vaultctl/journal`: written before the first file and removed
+/// after the ref, so that the next writing command can finish what a crash interrupted (spec 10 B.11).
+struct Journal: Sendable, Equatable {
+    var verb: String
+    var ref: RefID
+    var from: ObjectID?
+    var to: ObjectID
+
+    private static let name = "journal"
+
+    static func read(_ files: LocalFiles) throws(VaultError) -> Journal? {
+        guard let value = try files.readOwn(name) else { return nil }
+        guard let verb = value["verb"]?.text, let ref = value["ref_id"]?.text.flatMap({ try? RefID($0) }),
+            let to = value["to"]?.text.flatMap({ try? ObjectID($0) })
+        else {
+            throw VaultError(
+                .objectCorrupt, "local/vaultctl/journal does not read", hint: "move it away and run vaultctl status")
+        }
+        return Journal(verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to)
+    }
+
+    func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
+        try files.writeOwn(
+            Self.name,
+            [
+                JSONMember(name: "verb", value: .string(verb)),
+                JSONMember(name: "ref_id", value: .string(ref.text)),
+                JSONMember(name: "from", value: .optional(from?.text)),
+                JSONMember(name: "to", value: .string(to.text)),
+            ], scratch: scratch)
+    }
+
+    static func remove(_ files: LocalFiles) throws(VaultError) {
+        try files.removeOwn(name)
+    }
+}

@@ -1,0 +1,212 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// Objects on their way into the store: written to the scratch area as they come, made durable together, and only
+/// then named (spec 05 §12, notes: one flush for many files). Dropping a batch removes what it wrote.
+///
+/// Used from several threads at once.
+final class ObjectBatch: Sendable {
+    private struct Staged {
+        var id: ObjectID
+        var temporary: [UInt8]
+    }
+    private struct State {
+        var staged: [Staged] = []
+        /// The scratch name of every object in this batch.
+        var names: [ObjectID: [UInt8]] = [:]
+        var bytes: Int64 = 0
+    }
+
+    private let store: ObjectStore
+    private let layout: CloneLayout
+    private let scratch: ScratchArea
+    private let width: IDWidth
+    private let state = Locked(State())
+
+    /// Up to this many objects are synced one by one; above, one flush of the file system is cheaper.
+    private static let individualSyncs = 24
+
+    init(store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth) {
+        self.store = store
+        self.layout = layout
+        self.scratch = scratch
+        self.width = width
+    }
+
+    deinit {
+        for staged in state.withLock({ $0.staged }) {
+            try? scratch.directory.removeFile(staged.temporary)
+        }
+    }
+
+    /// Objects staged so far, and their bytes.
+    var count: (objects: Int, bytes: Int64) {
+        state.withLock { ($0.staged.count, $0.bytes) }
+    }
+
+    /// Whether this batch holds the object already.
+    func stages(_ id: ObjectID) -> Bool {
+        state.withLock { $0.names[id] != nil }
+    }
+
+    /// Reads a staged object back; nil when this batch does not hold it.
+    func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject? {
+        guard let name = state.withLock({ $0.names[id] }) else { return nil }
+        let bytes = try attempt("cannot read back object \(id.text)") { () throws(Errno) in
+            try scratch.directory.contents(name, limit: limit)
+        }
+        guard let bytes else { return nil }  // named in the store by now
+        return try VerifiedObject(checking: bytes, as: id)
+    }
+
+    /// Adds ciphertext under the id that it has.
+    @discardableResult
+    func add(_ ciphertext: [UInt8]) throws(VaultError) -> ObjectID {
+        let digest = try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(ciphertext.span) }
+        let id = ObjectID(digest: digest, width: width)
+        try stage(id, ciphertext)
+        return id
+    }
+
+    /// Adds an object that came with its id and was checked against it.
+    func add(_ object: VerifiedObject) throws(VaultError) {
+        try stage(object.id, object.bytes)
+    }
+
+    private func stage(_ id: ObjectID, _ bytes: [UInt8]) throws(VaultError) {
+        guard !stages(id) else { return }
+        let name = try scratch.freshName()
+        do throws(Errno) {
+            let file = try scratch.directory.createFile(name, mode: 0o666)
+            try file.write(bytes.span)
+        } catch {
+            discard(name)
+            throw .io(error, "cannot store an object", path: id.text)
+        }
+        register(id, name, size: Int64(bytes.count))
+    }
+
+    /// Takes a written file into the batch, unless another thread was first with the same object.
+    private func register(_ id: ObjectID, _ name: [UInt8], size: Int64) {
+        let isNew = state.withLock { state -> Bool in
+            guard state.names[id] == nil else { return false }
+            state.names[id] = name
+            state.staged.append(Staged(id: id, temporary: name))
+            state.bytes += size
+            return true
+        }
+        if !isNew { discard(name) }
+    }
+
+    /// Starts a file in the scratch area for an object whose id is known only at its end.
+    func begin() throws(VaultError) -> (file: any File, name: [UInt8]) {
+        let name = try scratch.freshName()
+        let file = try attempt("cannot store an object") { () throws(Errno) in
+            try scratch.directory.createFile(name, mode: 0o666)
+        }
+        return (file, name)
+    }
+
+    /// Adds a file written after `begin`. With `id` nil the id follows from the digest; otherwise the digest must fit.
+    func finish(_ name: [UInt8], digest: [UInt8], size: Int64, id: ObjectID? = nil) throws(VaultError) -> ObjectID {
+        if let id, !id.matches(digest: digest) {
+            discard(name)
+            throw VaultError(.objectCorrupt, "object \(id.text) arrived with other bytes", object: id.text)
+        }
+        let id = id ?? ObjectID(digest: digest, width: width)
+        register(id, name, size: size)
+        return id
+    }
+
+    /// Removes a file that `begin` made.
+    func discard(_ name: [UInt8]) {
+        try? scratch.directory.removeFile(name)
+    }
+
+    /// Makes all objects durable and gives them their names. Afterwards refs may point at them.
+    func commit(workers: Int) throws {
+        let staged = state.withLock { $0.staged }
+        guard !staged.isEmpty else { return }
+        try makeDurable(staged, workers: workers)
+        for item in staged {
+            try name(item)
+        }
+        state.withLock {
+            $0.staged = []
+            $0.names = [:]
+        }
+        try attempt("cannot sync the object folder") { () throws(Errno) in try layout.data.sync() }
+    }
+
+    private func makeDurable(_ staged: [Staged], workers: Int) throws {
+        if staged.count > Self.individualSyncs {
+            try attempt("cannot sync the objects") { () throws(Errno) in try scratch.directory.syncFileSystem() }
+            return
+        }
+        let folder = scratch.directory
+        try WorkerPool.forEach(count: staged.count, workers: min(staged.count, 8)) { index in
+            try attempt("cannot sync an object") { () throws(Errno) in
+                try folder.openFile(staged[index].temporary).sync()
+            }
+        }
+    }
+
+    private func name(_ item: Staged) throws(VaultError) {
+        let name = item.id.text.bytes
+        do throws(Errno) {
+            try scratch.directory.rename(item.temporary, to: layout.data, as: name, replacing: false)
+        } catch .fileExists {
+            // Either the same object (a rerun, a shared folder tree) or, in 48 bits, a collision, which must never
+            // overwrite (spec 01 §6). What is there and is not sound is replaced by what was just checked.
+            let staged = try attempt("cannot compare objects") { () throws(Errno) in
+                try scratch.directory.openFile(item.temporary)
+            }
+            if try isSame(staged, as: item.id) {
+                try? scratch.directory.removeFile(item.temporary)
+            } else {
+                try attempt("cannot store object \(item.id.text)") { () throws(Errno) in
+                    try scratch.directory.rename(item.temporary, to: layout.data, as: name, replacing: true)
+                }
+            }
+        } catch {
+            throw .io(error, "cannot store object \(item.id.text)", path: item.id.text)
+        }
+    }
+
+    /// True when the store's copy equals the staged one; false when the store's copy is damaged and was moved away.
+    private func isSame(_ staged: any File, as id: ObjectID) throws(VaultError) -> Bool {
+        let (held, _) = try store.open(id)
+        let hash = try IncrementalHash()
+        var equal = true
+        do throws(Errno) {
+            while true {
+                let ours = try staged.read(upTo: 1 << 20)
+                var theirs = try held.read(upTo: max(ours.count, 1))
+                while !theirs.isEmpty && theirs.count < ours.count {
+                    let more = try held.read(upTo: ours.count - theirs.count)
+                    if more.isEmpty { break }
+                    theirs += more
+                }
+                try hashing(hash, theirs)
+                equal = equal && ours == theirs
+                if ours.isEmpty && theirs.isEmpty { break }
+                if ours.isEmpty || theirs.isEmpty { equal = false }
+            }
+        } catch {
+            throw .io(error, "cannot compare objects", path: id.text)
+        }
+        if equal { return true }
+        if id.matches(digest: try hash.finish()) {
+            throw VaultError(
+                .objectCorrupt, "two different objects have the id \(id.text); nothing was overwritten",
+                hint: "raise the vault to format 2 (32-digit ids)", object: id.text)
+        }
+        store.quarantine(id)
+        return false
+    }
+
+    private func hashing(_ hash: IncrementalHash, _ bytes: [UInt8]) throws(Errno) {
+        do throws(VaultError) { try hash.update(bytes.span) } catch { throw .ioError }
+    }
+}

@@ -1,0 +1,172 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// Bytes that were hashed and found to be those of their id. Only `ObjectStore` and the sync code, which check, make one.
+struct VerifiedObject: Sendable {
+    let id: ObjectID
+    let bytes: [UInt8]
+
+    /// Checks the bytes against the id.
+    init(checking bytes: [UInt8], as id: ObjectID) throws(VaultError) {
+        let digest = try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) }
+        guard id.matches(digest: digest) else {
+            throw VaultError(
+                .objectCorrupt, "object \(id.text) does not hold the bytes of its id", hint: "vaultctl fsck --repair",
+                object: id.text)
+        }
+        self.id = id
+        self.bytes = bytes
+    }
+}
+
+/// Where checked objects can be read from.
+protocol ObjectReading: Sendable {
+    /// Reads an object of at most `limit` bytes and checks it.
+    /// - Throws: `objectMissing`, `objectCorrupt`, or an I/O error.
+    func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject
+    /// Whether an object of that id is there (not whether it is sound).
+    func holds(_ id: ObjectID) throws(VaultError) -> Bool
+}
+
+/// A store together with what a batch is about to add to it.
+struct StagedStore: ObjectReading {
+    let store: ObjectStore
+    let batch: ObjectBatch
+
+    func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject {
+        if let object = try batch.read(id, limit: limit) { return object }
+        return try store.read(id, limit: limit)
+    }
+
+    func holds(_ id: ObjectID) throws(VaultError) -> Bool {
+        if batch.stages(id) { return true }
+        return try store.holds(id)
+    }
+}
+
+/// The immutable objects of a clone, one file each in `bare/data` (spec 02 §1).
+///
+/// Every object is hashed before it is used. One that does not hold the bytes of its id is moved to
+/// `local/vaultctl/quarantine` where that can be done, and counts as missing from then on (spec 05 §12).
+final class ObjectStore: ObjectReading {
+    private let layout: CloneLayout
+    private let folder: any Directory
+
+    /// The largest object that is read into memory as a whole; larger ones are streamed.
+    static let inlineLimit = 8 << 20
+
+    init(layout: CloneLayout) {
+        self.layout = layout
+        folder = layout.data
+    }
+
+    /// Whether a file of that id is there (not whether it is sound).
+    func holds(_ id: ObjectID) throws(VaultError) -> Bool {
+        do throws(Errno) {
+            return try folder.status(of: id.text.bytes).kind == .regular
+        } catch .noSuchFile {
+            return false
+        } catch {
+            throw .io(error, "cannot look up an object", path: id.text)
+        }
+    }
+
+    /// The ids of all objects held. Other names are left out.
+    func allIDs() throws(VaultError) -> [ObjectID] {
+        let entries = try attempt("cannot list the objects") { () throws(Errno) in try folder.entries() }
+        return entries.compactMap { entry in try? ObjectID(utf8: entry.name.span) }
+    }
+
+    /// Reads an object of at most `limit` bytes and checks it.
+    /// - Throws: `objectMissing`, `objectCorrupt`, or an I/O error.
+    func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject {
+        let bytes: [UInt8]?
+        do throws(Errno) {
+            bytes = try folder.contents(id.text.bytes, limit: limit)
+        } catch .fileTooLarge {
+            throw VaultError(.objectCorrupt, "object \(id.text) is larger than \(limit) bytes", object: id.text)
+        } catch {
+            throw .io(error, "cannot read object \(id.text)", path: id.text)
+        }
+        guard let bytes else { throw Self.missing(id) }
+        do throws(VaultError) {
+            return try VerifiedObject(checking: bytes, as: id)
+        } catch {
+            if error.code == .objectCorrupt { quarantine(id) }
+            throw error
+        }
+    }
+
+    /// Opens an object's file for streaming; the caller hashes what it reads before it believes it.
+    func open(_ id: ObjectID) throws(VaultError) -> (file: any File, size: Int64) {
+        do throws(Errno) {
+            let file = try folder.openFile(id.text.bytes)
+            let status = try file.status()
+            guard status.kind == .regular else { throw .invalidArgument }
+            return (file, status.size)
+        } catch .noSuchFile {
+            throw Self.missing(id)
+        } catch {
+            throw .io(error, "cannot open object \(id.text)", path: id.text)
+        }
+    }
+
+    /// The size of an object's file in bytes, or nil when it is absent.
+    func size(_ id: ObjectID) throws(VaultError) -> Int64? {
+        do throws(Errno) {
+            return try folder.status(of: id.text.bytes).size
+        } catch .noSuchFile {
+            return nil
+        } catch {
+            throw .io(error, "cannot look up an object", path: id.text)
+        }
+    }
+
+    /// Moves a corrupt object out of the way, so that the next fetch brings it again. A clone that can not be
+    /// written keeps it where it is; every reader will find it corrupt again.
+    @discardableResult
+    func quarantine(_ id: ObjectID) -> Bool {
+        do {
+            let place = try layout.ownSubfolder("quarantine")
+            try folder.rename(id.text.bytes, to: place, as: id.text.bytes, replacing: true)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    static func missing(_ id: ObjectID) -> VaultError {
+        VaultError(
+            .objectMissing, "object \(id.text) is not in this clone", hint: "vaultctl fsck --repair", object: id.text)
+    }
+}
+
+/// An object in the store as something to send: hashed while it is read (spec 05 K14).
+struct StoredObjectSource: ObjectSource {
+    let store: ObjectStore
+    let id: ObjectID
+    let size: Int64
+
+    func read(into sink: (Span<UInt8>) throws -> Void) throws {
+        if size <= ObjectStore.inlineLimit {
+            let object = try store.read(id, limit: ObjectStore.inlineLimit)
+            try sink(object.bytes.span)
+            return
+        }
+        let (file, _) = try store.open(id)
+        var hash = try SHA256()
+        while true {
+            let chunk = try file.read(upTo: 1 << 20)
+            if chunk.isEmpty { break }
+            try hash.update(chunk.span)
+            try sink(chunk.span)
+        }
+        guard id.matches(digest: try hash.finish()) else {
+            store.quarantine(id)
+            throw VaultError(
+                .objectCorrupt, "object \(id.text) does not hold the bytes of its id", hint: "vaultctl fsck --repair",
+                object: id.text)
+        }
+    }
+}

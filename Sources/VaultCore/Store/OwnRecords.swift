@@ -1,0 +1,132 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// What `local/vaultctl` records beside the reference's own files (spec 03 §13).
+extension Vault {
+    private static let seenName = "seen.json"
+    private static let notStoredName = "not-stored.json"
+
+    /// The remote's head of a branch as it was last read.
+    struct SeenHead: Sendable, Equatable {
+        var commit: ObjectID?
+        /// The exact bytes of the ref there.
+        var bytes: [UInt8]?
+        var timeMs: Int64
+    }
+
+    /// What was last seen of a remote. Never a baseline, never a `match`.
+    func seenHead(remote: String, ref: RefID) throws(VaultError) -> SeenHead? {
+        guard let all = try files.readOwn(Self.seenName), let entry = all["remotes"]?[name: remote]?[name: ref.text],
+            let time = entry["time_ms"]?.int
+        else { return nil }
+        return SeenHead(
+            commit: entry["commit_id"]?.text.flatMap { try? ObjectID($0) },
+            bytes: entry["ref_b64"]?.text.flatMap { Base64.decode(Array($0.utf8).span) }, timeMs: time)
+    }
+
+    func recordSeen(
+        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], remote: String, scratch: ScratchArea
+    ) throws(VaultError) {
+        let all = (try? files.readOwn(Self.seenName)) ?? .object([])
+        var remotes = all["remotes"] ?? .object([])
+        var known = remotes[name: remote] ?? .object([])
+        let now = environment.clock.nowMs
+        for head in heads {
+            known = known.setting(
+                head.ref.text,
+                to: .object([
+                    JSONMember(name: "commit_id", value: .optional(head.commit?.text)),
+                    JSONMember(name: "ref_b64", value: .optional(head.bytes.map { Base64.text($0.span) })),
+                    JSONMember(name: "time_ms", value: .integer(now)),
+                ]))
+        }
+        remotes = remotes.setting(remote, to: known)
+        let members = all.setting("remotes", to: remotes).members ?? []
+        try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch)
+    }
+
+    /// Tracked paths that this platform can not hold; commits carry their entries (spec 10 B.11).
+    func notStored() throws(VaultError) -> Set<VaultPath> {
+        guard let value = try files.readOwn(Self.notStoredName) else { return [] }
+        return Set(
+            (value["paths"]?.items ?? []).compactMap { item in
+                item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }
+            })
+    }
+
+    func recordNotStored(_ paths: Set<VaultPath>, scratch: ScratchArea) throws(VaultError) {
+        if paths.isEmpty {
+            try files.removeOwn(Self.notStoredName)
+            return
+        }
+        let items = paths.sorted().map { JSONValue.string(Base64.text($0.bytes.span)) }
+        try files.writeOwn(
+            Self.notStoredName, [JSONMember(name: "paths", value: .array(items))], scratch: scratch)
+    }
+
+    /// Keeps `checkout.json` of a sparse clone true (spec 03 §2.5); other clones have none.
+    func recordCheckout(
+        added: [VaultPath], removed: [VaultPath], config: CloneConfig, scratch: ScratchArea
+    ) throws(VaultError) {
+        guard config.isSparse, let value = try files.readObject("checkout.json") else { return }
+        var paths = Set((value["paths"]?.items ?? []).compactMap(\.text))
+        for path in removed { paths.remove(String(decoding: path.bytes, as: UTF8.self)) }
+        for path in added { paths.insert(String(decoding: path.bytes, as: UTF8.self)) }
+        let sorted = paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let updated = value.setting("paths", to: .array(sorted.map { .string($0) }))
+        try files.write("checkout.json", JSONWriter.bytes(updated, .compact), scratch: scratch)
+    }
+
+    /// Refuses what needs every file and all history on clones that hold a part only.
+    func refusePartial(_ config: CloneConfig, _ what: String) throws(VaultError) {
+        guard config.isSparse || !config.scopePaths.isEmpty || config.usesPackStore else { return }
+        throw VaultError(
+            .partialClone, "this clone holds a part of the vault only; this version can not \(what) there",
+            hint: "use a full clone", path: root)
+    }
+
+    /// Whether a commit is known to be on the remote: reachable from a head that this clone accepted or has seen.
+    func isPublished(_ id: ObjectID, state: CloneState) throws(VaultError) -> Bool {
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let ref = state.namedBranch.headRefID
+        var heads: Set<ObjectID> = []
+        let accepted = try RemoteHeads(files: files, config: state.config, tracked: ref)
+        if let head = accepted[ref] { heads.insert(head) }
+        if let head = try refs.commit(of: ref), accepted[ref] != nil { heads.insert(head) }
+        if let all = try? files.readOwn(Self.seenName) {
+            for remote in all["remotes"]?.members ?? [] {
+                if let text = remote.value[name: ref.text]?["commit_id"]?.text, let head = try? ObjectID(text) {
+                    heads.insert(head)
+                }
+            }
+        }
+        for head in heads where try store.holds(head) {
+            if try graph.isAncestor(id, of: head) { return true }
+        }
+        return false
+    }
+
+    private static let ownHeadName = "own-head.json"
+
+    /// Remembers the head this program wrote, to notice when another program, which takes no lock, replaces it.
+    func recordOwnHead(_ id: ObjectID, ref: RefID, scratch: ScratchArea) throws(VaultError) {
+        try files.writeOwn(
+            Self.ownHeadName,
+            [
+                JSONMember(name: "ref_id", value: .string(ref.text)),
+                JSONMember(name: "commit_id", value: .string(id.text)),
+            ], scratch: scratch)
+    }
+
+    /// The commit this program made last, when the clone's head no longer descends from it.
+    func overwrittenHead(_ state: CloneState, graph: CommitGraph) -> ObjectID? {
+        guard let value = try? files.readOwn(Self.ownHeadName),
+            value["ref_id"]?.text == state.headRef.text,
+            let text = value["commit_id"]?.text, let own = try? ObjectID(text),
+            let head = state.head, head != own,
+            (try? store.holds(own)) == true,
+            let descends = try? graph.isAncestor(own, of: head)
+        else { return nil }
+        return descends ? nil : own
+    }
+}

@@ -1,0 +1,79 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// The refs and the branch index of a clone, as encrypted files (spec 02 §6, §7).
+final class RefStore: Sendable {
+    private let layout: CloneLayout
+    private let cipher: VaultCipher
+
+    init(layout: CloneLayout, cipher: VaultCipher) {
+        self.layout = layout
+        self.cipher = cipher
+    }
+
+    /// The exact bytes of a mutable file, or nil when it is absent.
+    func bytes(of id: FileID, limit: Int = Limits.refPlaintext) throws(VaultError) -> [UInt8]? {
+        let (folder, name) = try layout.place(of: id)
+        do throws(Errno) {
+            return try folder.contents(name, limit: limit)
+        } catch .fileTooLarge {
+            throw Self.unreadable(id, nil)
+        } catch {
+            throw .io(error, "cannot read \(id.path)", path: id.path)
+        }
+    }
+
+    /// The commit a ref names; nil when the ref is absent or names none.
+    func commit(of ref: RefID) throws(VaultError) -> ObjectID? {
+        guard let bytes = try bytes(of: .ref(ref)) else { return nil }
+        return try decode(bytes, of: ref)
+    }
+
+    /// The commit that ref bytes from anywhere name.
+    func decode(_ bytes: [UInt8], of ref: RefID) throws(VaultError) -> ObjectID? {
+        do throws(FormatError) {
+            let plaintext = try cipher.open(bytes.span, limit: Limits.refPlaintext)
+            return try RefObject.decode(plaintext.span)
+        } catch {
+            throw Self.unreadable(.ref(ref), error)
+        }
+    }
+
+    /// Encrypted bytes of a ref that names `commit`; different at every call.
+    func encode(_ commit: ObjectID?, random: any RandomSource) throws(VaultError) -> [UInt8] {
+        try decoding("encrypting a ref") { () throws(FormatError) in
+            let plaintext = RefObject.encode(commit)
+            return try cipher.sealRandom(plaintext.span, random: random)
+        }
+    }
+
+    /// The branch index, or nil when the vault has none (spec 02 §7).
+    func index(_ id: IndexID) throws(VaultError) -> BranchIndex? {
+        guard let bytes = try bytes(of: .index(id), limit: Limits.indexPlaintext) else { return nil }
+        return try decodeIndex(bytes, id)
+    }
+
+    /// Index bytes from anywhere. Unreadable is an error, never "absent": it would drop the policy.
+    func decodeIndex(_ bytes: [UInt8], _ id: IndexID) throws(VaultError) -> BranchIndex {
+        do throws(FormatError) {
+            let plaintext = try cipher.open(bytes.span, limit: Limits.indexPlaintext)
+            return try BranchIndex.decode(plaintext.span)
+        } catch {
+            throw Self.unreadable(.index(id), error)
+        }
+    }
+
+    func encodeIndex(_ index: BranchIndex, random: any RandomSource) throws(VaultError) -> [UInt8] {
+        try decoding("encrypting the branch index") { () throws(FormatError) in
+            let plaintext = index.encode()
+            return try cipher.sealRandom(plaintext.span, random: random)
+        }
+    }
+
+    private static func unreadable(_ id: FileID, _ error: FormatError?) -> VaultError {
+        VaultError(
+            .refUnreadable, "\(id.path) does not decrypt or does not read: it is damaged or was replaced",
+            hint: "vaultctl fsck --repair", object: id.path, cause: error)
+    }
+}

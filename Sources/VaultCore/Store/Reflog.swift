@@ -1,0 +1,67 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// `local/reflog.jsonl`: one line for every local move of a ref (spec 03 §2, §3). Writing it never fails an operation.
+struct Reflog: Sendable {
+    struct Entry: Sendable, Equatable {
+        var ref: RefID
+        var old: ObjectID?
+        var new: ObjectID
+        var timeMs: Int64
+    }
+
+    let files: LocalFiles
+    static let fileName = "reflog.jsonl"
+    private static let kept = 1000
+    private static let trimmedAbove = 1100
+    private static let limit = 4 << 20
+
+    /// Appends a move; one to the same commit is not recorded.
+    func append(_ entry: Entry, scratch: ScratchArea) {
+        guard entry.old != entry.new else { return }
+        let members = [
+            JSONMember(name: "ref_id", value: .string(entry.ref.text)),
+            JSONMember(name: "old_commit", value: entry.old.map { .string($0.text) } ?? .null),
+            JSONMember(name: "new_commit", value: .string(entry.new.text)),
+            JSONMember(name: "timestamp_ms", value: .integer(entry.timeMs)),
+        ]
+        var line = JSONWriter.bytes(.object(members), .python)
+        line.append(UInt8(ascii: "\n"))
+        do throws(Errno) {
+            let file = try files.layout.local.openForAppending(Self.fileName.bytes, mode: 0o666)
+            try file.write(line.span)
+        } catch { return }
+        trim(scratch: scratch)
+    }
+
+    /// The moves, oldest first. Lines that do not read are left out.
+    func entries() throws(VaultError) -> [Entry] {
+        guard let bytes = try files.read(Self.fileName, limit: Self.limit) else { return [] }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            guard let value = try? JSONReader.parse(Array(line).span),
+                let ref = value["ref_id"]?.textValue.flatMap({ try? RefID($0) }),
+                let new = value["new_commit"]?.textValue.flatMap({ try? ObjectID($0) })
+            else { return nil }
+            return Entry(
+                ref: ref, old: value["old_commit"]?.textValue.flatMap { try? ObjectID($0) }, new: new,
+                timeMs: value["timestamp_ms"]?.integerValue ?? 0)
+        }
+    }
+
+    private func trim(scratch: ScratchArea) {
+        // About 150 bytes a line: a file this short can not hold too many.
+        guard let size = try? files.layout.local.status(of: Self.fileName.bytes).size,
+            size > Int64(Self.trimmedAbove * 100),
+            let bytes = try? files.read(Self.fileName, limit: Self.limit)
+        else { return }
+        let lines = bytes.split(separator: UInt8(ascii: "\n"))
+        guard lines.count > Self.trimmedAbove else { return }
+        var rest: [UInt8] = []
+        for line in lines.suffix(Self.kept) {
+            rest.append(contentsOf: line)
+            rest.append(UInt8(ascii: "\n"))
+        }
+        try? scratch.replace(
+            Self.fileName.bytes, in: files.layout.local, with: rest.span, mode: 0o600, durable: false)
+    }
+}

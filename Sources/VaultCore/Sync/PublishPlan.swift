@@ -1,0 +1,181 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Everything one push sends, and the exact remote bytes it was planned against (spec 05 S3).
+struct PublishPlan: Sendable {
+    /// New commits, oldest last.
+    var commits: [ObjectID]
+    var objects: [ObjectID]
+    var keys: [(id: KeyID, bytes: [UInt8])]
+    /// The index to store, when the remote's lacks something.
+    var index: (id: IndexID, expected: Expected, bytes: [UInt8])?
+    /// This clone's own ref, sent once.
+    var cloneRef: (id: RefID, bytes: [UInt8])?
+    var namedRef: (id: RefID, expected: Expected, bytes: [UInt8])
+
+    /// Bytes of all objects.
+    var size: Int64
+}
+
+/// Collects the objects of new commits that a remote does not have.
+struct PublishPlanner {
+    let store: ObjectStore
+    let graph: CommitGraph
+    let trees: TreeReader
+
+    /// Everything the commits reach, minus what the commits in `remote` reach at the same places.
+    ///
+    /// - Parameters:
+    ///   - commits: The new commits.
+    ///   - remote: The remote's head; nil for a first push.
+    func objects(of commits: [ObjectID], remote: ObjectID?) throws(VaultError) -> [ObjectID] {
+        let new = Set(commits)
+        var result: [ObjectID] = []
+        var seen: Set<ObjectID> = []
+        for id in commits {
+            guard seen.insert(id).inserted else { continue }
+            result.append(id)
+        }
+        // Oldest first, so that each commit is compared with parents whose objects are known to be there by then.
+        for id in try ordered(commits, new) {
+            let commit = try graph.commit(id)
+            var known: [ObjectID] = []
+            for parent in commit.parents { known.append(try graph.tree(of: parent)) }
+            if known.isEmpty, let remote { known.append(try graph.tree(of: remote)) }
+            try collect(commit.tree(of: id), known: known, &seen, &result)
+        }
+        return result
+    }
+
+    private func ordered(_ commits: [ObjectID], _ new: Set<ObjectID>) throws(VaultError) -> [ObjectID] {
+        var children: [ObjectID: [ObjectID]] = [:]
+        var waiting: [ObjectID: Int] = [:]
+        var ready: [ObjectID] = []
+        for id in commits {
+            let parents = Set(try graph.parents(id)).intersection(new)
+            waiting[id] = parents.count
+            if parents.isEmpty { ready.append(id) }
+            for parent in parents { children[parent, default: []].append(id) }
+        }
+        var result: [ObjectID] = []
+        while let id = ready.popLast() {
+            result.append(id)
+            for child in children[id] ?? [] {
+                waiting[child, default: 1] -= 1
+                if waiting[child] == 0 { ready.append(child) }
+            }
+        }
+        return result
+    }
+
+    /// Adds a tree and what is below it, leaving out what stands in one of the known trees at the same place.
+    private func collect(
+        _ root: ObjectID, known: [ObjectID], _ seen: inout Set<ObjectID>, _ result: inout [ObjectID]
+    ) throws(VaultError) {
+        var pending: [(tree: ObjectID, known: [ObjectID], depth: Int)] = [(root, known, 0)]
+        while let next = pending.popLast() {
+            guard !next.known.contains(next.tree), seen.insert(next.tree).inserted else { continue }
+            guard next.depth <= Limits.treeDepth else {
+                throw VaultError(
+                    .objectCorrupt, "the folders of a tree nest deeper than \(Limits.treeDepth) levels")
+            }
+            result.append(next.tree)
+            var files: Set<ObjectID> = []
+            var folders: [[UInt8]: [ObjectID]] = [:]
+            for id in next.known {
+                for entry in try trees.tree(id).entries {
+                    switch entry.target {
+                    case .file(let file): files.insert(file.blobID)
+                    case .folder(let folder): folders[entry.name, default: []].append(folder)
+                    }
+                }
+            }
+            for entry in try trees.tree(next.tree).entries {
+                switch entry.target {
+                case .file(let file):
+                    if !files.contains(file.blobID), seen.insert(file.blobID).inserted { result.append(file.blobID) }
+                case .folder(let folder):
+                    pending.append((folder, folders[entry.name] ?? [], next.depth + 1))
+                }
+            }
+        }
+    }
+}
+
+/// Sends a plan: objects and keys first, then index, clone ref and, last of all, the named ref. Reads no ref.
+struct Publisher {
+    let remote: any Remote
+    let authorization: WriteAuthorization
+    let store: ObjectStore
+    let observer: any Observer
+
+    /// How a publication ended.
+    enum Outcome: Sendable, Equatable {
+        case published
+        /// Another writer was first at this file.
+        case conflict(FileID)
+    }
+
+    func publish(_ plan: PublishPlan) async throws -> Outcome {
+        var final: [WriteOperation] = []
+        for key in plan.keys { final.append(.key(key.id, key.bytes)) }
+        if let index = plan.index {
+            final.append(.swap(.index(index.id), expected: index.expected, new: index.bytes))
+        }
+        if let ref = plan.cloneRef { final.append(.swap(.ref(ref.id), expected: .absent, new: ref.bytes)) }
+        final.append(.swap(.ref(plan.namedRef.id), expected: plan.namedRef.expected, new: plan.namedRef.bytes))
+        var objects: [WriteOperation] = []
+        var payload = 0
+        var sent: (count: Int, bytes: Int64) = (0, 0)
+        let limits = remote.limits
+        for id in plan.objects {
+            guard let size = try store.size(id) else { throw ObjectStore.missing(id) }
+            let isFull = objects.count >= limits.operations || payload > limits.payloadBytes - Int(clamping: size)
+            if !objects.isEmpty && isFull {
+                try await send(objects)
+                sent.count += objects.count
+                report(sent, plan)
+                (objects, payload) = ([], 0)
+            }
+            objects.append(.object(id, StoredObjectSource(store: store, id: id, size: size)))
+            payload = Int(clamping: Int64(payload) &+ size)
+            sent.bytes += size
+        }
+        if objects.count > limits.operations - final.count {
+            try await send(objects)
+            objects = []
+        }
+        return try await finish(objects + final)
+    }
+
+    private func report(_ sent: (count: Int, bytes: Int64), _ plan: PublishPlan) {
+        observer.progress(
+            Progress(
+                phase: .upload, done: sent.count, total: plan.objects.count, bytes: sent.bytes, totalBytes: plan.size))
+    }
+
+    private func send(_ operations: [WriteOperation]) async throws {
+        let outcome = try await remote.apply(WriteBatch(operations), authorization: authorization)
+        guard outcome == .applied else {
+            throw VaultError(.serverError, "\(remote.location) answered a conflict to a batch without conditions")
+        }
+    }
+
+    /// The last batch. A conflict whose current bytes are ours means that an earlier attempt landed: what follows it
+    /// is sent again (spec 04 §4.3).
+    private func finish(_ operations: [WriteOperation]) async throws -> Outcome {
+        var rest = operations[...]
+        while true {
+            switch try await remote.apply(WriteBatch(Array(rest)), authorization: authorization) {
+            case .applied: return .published
+            case .conflict(let position, let current):
+                guard position >= 0, position < rest.count,
+                    case .swap(let target, _, let new) = rest[rest.startIndex + position]
+                else { throw VaultError(.serverError, "\(remote.location) answered a conflict that can not be") }
+                guard let current, current == new else { return .conflict(target.fileID) }
+                rest = rest[(rest.startIndex + position + 1)...]
+                if rest.isEmpty { return .published }
+            }
+        }
+    }
+}

@@ -1,0 +1,433 @@
+internal import VaultCrypto
+public import VaultFormat
+package import VaultSystem
+
+extension Vault {
+    /// Copies a vault from a remote into a new folder: history, trees and contents, all of them checked, then the
+    /// working copy (spec 05 §4). The folder gets its name only when everything is there.
+    ///
+    /// - Parameters:
+    ///   - remote: Where the vault is.
+    ///   - key: A vault key, or a read key with its vault id for a read-only clone.
+    ///   - path: A folder that is absent or empty.
+    /// - Throws: `notAVault` when the remote has no such vault, `keyWrong` when it has one that this key does not
+    ///   open, `directoryNotEmpty`, `noSpace` before anything is fetched when that can be told, `objectMissing`,
+    ///   `objectCorrupt`, `signatureBad`, `unsafePath`, or what the remote throws. Nothing is left behind then.
+    public static func clone(
+        from remote: any Remote, key: borrowing AccessKey, to path: String, options: CloneOptions = CloneOptions(),
+        observer: any Observer = SilentObserver()
+    ) async throws -> CloneResult {
+        try await clone(
+            from: remote, key: CloneKey(key, options: options), to: FilePath(path), options: options,
+            environment: .production(), observer: observer)
+    }
+
+    /// The same with the file system, clock and randomness handed in.
+    package static func clone(
+        from remote: any Remote, key: CloneKey, to path: FilePath, options: CloneOptions,
+        environment: VaultEnvironment, observer: any Observer
+    ) async throws -> CloneResult {
+        let place = try ClonePlace(path, environment: environment)
+        do {
+            let operation = CloneOperation(
+                remote: remote, key: key, options: options, environment: environment, observer: observer)
+            var result = try await operation.run(in: place)
+            result.directory = try place.publish()
+            return result
+        } catch {
+            if !options.keepPartial { place.discard() }
+            throw error
+        }
+    }
+}
+
+/// The keys a clone is made with, derived once.
+package final class CloneKey: Sendable {
+    let holder: KeyHolder
+    let mode: CloneMode
+    let text: SecretBytes?
+    let writeKey: WriteKey?
+
+    /// Derives what the key gives; both keys at once when the clone is to write.
+    package init(_ key: borrowing AccessKey, options: CloneOptions) throws {
+        switch key {
+        case .read(let readKey, let id):
+            holder = KeyHolder(vaultID: id, readKey: readKey)
+            mode = options.bare ? .bare : .readOnly
+                text = nil
+                writeKey = nil
+        case .vault(let vaultKey):
+            guard !options.readOnly else {
+                let readKey = try decoding("deriving the read key") { () throws(FormatError) in
+                    try vaultKey.deriveReadKey()
+                }
+                holder = KeyHolder(vaultID: vaultKey.vaultID, readKey: readKey)
+                mode = options.bare ? .bare : .readOnly
+                text = nil
+                writeKey = nil
+                return
+            }
+            let (readKey, derived) = try Vault.deriveBoth(vaultKey)
+            holder = KeyHolder(vaultID: vaultKey.vaultID, readKey: readKey, writeKey: derived)
+            writeKey = derived
+            mode = options.bare ? .bare : .full
+            text = try decoding("writing the vault key") { () throws(FormatError) in try vaultKey.text() }
+        }
+    }
+
+    /// Runs `body` with the vault key's text, when there is one.
+    func withText(_ body: (borrowing SecretBytes) throws(VaultError) -> Void) throws(VaultError) {
+        switch text {
+        case .some(let text): try body(text)
+        case .none: break
+        }
+    }
+
+    /// A read key gives no branch of its own.
+    var canWrite: Bool { writeKey != nil }
+}
+
+/// The folder a clone is built in, and how it gets its name.
+private final class ClonePlace: Sendable {
+    let root: any Directory
+    let path: FilePath
+    private let target: FilePath
+    private let parent: any Directory
+    /// The private folder beside the target; nil when the clone is built in the target itself.
+    private let wrapper: [UInt8]?
+    private static let inner = "clone".bytes
+
+    init(_ path: FilePath, environment: VaultEnvironment) throws {
+        let fileSystem = environment.fileSystem
+        let absolute = try attempt("cannot find \(path.text)", path: path.text) { () throws(Errno) in
+            path.lexicalAbsolute(from: try fileSystem.currentDirectory())
+        }
+        guard let name = absolute.lastComponent else {
+            throw VaultError(.directoryNotEmpty, "a clone can not be made at \(path.text)", path: path.text)
+        }
+        parent = try attempt("cannot open the folder of \(path.text)", path: path.text) { () throws(Errno) in
+            try fileSystem.openDirectory(absolute.parent)
+        }
+        target = absolute
+        let existing = try Self.openEmpty(absolute, fileSystem)
+        if let existing, try Self.mustBuildInPlace(existing, absolute, parent, fileSystem) {
+            (root, self.path, wrapper) = (existing, absolute, nil)
+            return
+        }
+        let random = try crypto("random names") { () throws(CryptoError) in try environment.random.bytes(6) }
+        let folder = ".".bytes + name.prefix(100) + ".clone-".bytes + Hex.encode(random.span)
+        let parent = parent
+        root = try attempt("cannot make a folder beside \(path.text)", path: path.text) { () throws(Errno) in
+            try parent.createDirectory(folder, mode: 0o700)
+            let outer = try parent.openDirectory(folder)
+            try outer.createDirectory(Self.inner, mode: 0o777)
+            return try outer.openDirectory(Self.inner)
+        }
+        wrapper = folder
+        self.path = absolute
+    }
+
+    /// The folder at the target, which must be empty; nil when there is none.
+    private static func openEmpty(_ path: FilePath, _ fileSystem: any FileSystem) throws(VaultError) -> (any Directory)? {
+        let found = try attempt("cannot open \(path.text)", path: path.text) { () throws(Errno) in
+            do throws(Errno) {
+                let directory = try fileSystem.openDirectory(path)
+                return Optional((directory, try directory.entries().isEmpty))
+            } catch .noSuchFile {
+                return Optional<(any Directory, Bool)>.none
+            }
+        }
+        guard let (directory, isEmpty) = found else { return nil }
+        guard isEmpty else {
+            throw VaultError(
+                .directoryNotEmpty, "\(path.text) is not empty", hint: "name another folder", path: path.text)
+        }
+        return directory
+    }
+
+    /// A mount point, or the folder the process stands in, can not be replaced by a rename.
+    private static func mustBuildInPlace(
+        _ directory: any Directory, _ path: FilePath, _ parent: any Directory, _ fileSystem: any FileSystem
+    ) throws(VaultError) -> Bool {
+        try attempt("cannot look at \(path.text)", path: path.text) { () throws(Errno) in
+            let status = try directory.status()
+            let here = try fileSystem.status(of: fileSystem.currentDirectory(), followLinks: true)
+            let link = try fileSystem.status(of: path, followLinks: false)
+            return try status.device != parent.status().device || link.kind == .symbolicLink
+                || (status.inode == here.inode && status.device == here.device)
+        }
+    }
+
+    /// Gives the clone its name, durably. Returns its path as text.
+    func publish() throws(VaultError) -> String {
+        try attempt("cannot give the clone its name", path: target.text) { () throws(Errno) in
+            let vault = CloneLayout.newName
+            try root.rename(vault, to: root, as: CloneLayout.vaultName, replacing: false)
+            try root.syncFileSystem()
+            guard let wrapper else { return }
+            let outer = try parent.openDirectory(wrapper)
+            try outer.rename(Self.inner, to: parent, as: target.lastComponent ?? [], replacing: true)
+            try parent.removeDirectory(wrapper)
+            try parent.sync()
+        }
+        return target.text
+    }
+
+    /// Removes everything that was built.
+    func discard() {
+        if let wrapper { try? parent.removeTree(wrapper) } else { try? root.removeContents() }
+    }
+}
+
+/// One run of `clone`.
+private struct CloneOperation {
+    let remote: any Remote
+    let key: CloneKey
+    let options: CloneOptions
+    let environment: VaultEnvironment
+    let observer: any Observer
+
+    func run(in place: ClonePlace) async throws -> CloneResult {
+        let new = try NewClone(
+            in: place.root, path: place.path, keys: key.holder, mode: key.mode, environment: environment)
+        let vault = new.vault
+        let snapshot = try await vault.snapshot(of: remote, ref: vault.ids.headRef)
+        guard !snapshot.isAbsent else { throw await nothingThere(vault) }
+        let index = snapshot.index.map { usableIndex($0, vault) } ?? vault.fallbackIndex()
+        let named = try vault.trackedBranch(of: nil, index)
+        let listed = try await remote.list(.all)
+        try await checkSpace(place.root)
+        let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch)
+        let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: observer)
+        _ = try await fetcher.fetch(listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted())
+        let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
+        let heads = try await storeMutable(vault, snapshot, index, listed, new.scratch)
+        var commits: [ObjectID] = []
+        let head = snapshot.head
+        for start in [head].compactMap({ $0 }) + heads {
+            commits += try await closure.fetchCommits(from: start, known: Set(commits))
+        }
+        try await closure.fetchContents(of: commits, known: [])
+        let unverified = try checkSignatures(vault, index, closure.graph, head: head, commits: commits)
+        let counts = batch.count
+        try batch.commit(workers: environment.workers)
+        var branch: BranchRecord?
+        if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
+        try writeLocal(new, snapshot, branch)
+        let checkout = try head.map { try checkOut($0, vault, new.scratch, place.root) }
+        return CloneResult(
+            directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
+            cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
+            bytes: counts.bytes, files: checkout?.written.count ?? 0, unverified: unverified,
+            notStored: checkout?.notStored ?? [])
+    }
+
+    /// The index to work with; one without `current` is completed by the derived branch (spec 05 §4.1).
+    private func usableIndex(_ index: BranchIndex, _ vault: Vault) -> BranchIndex {
+        guard !index.branches.contains(where: { $0.name == "current" && $0.type == .named }) else { return index }
+        var completed = index
+        completed.branches += vault.fallbackIndex().branches
+        return completed
+    }
+
+    /// Tells a wrong key from a place without a vault.
+    private func nothingThere(_ vault: Vault) async -> VaultError {
+        let others = (try? await remote.list(.indexes)) ?? []
+        if others.isEmpty {
+            return VaultError(
+                .notAVault, "\(remote.location) holds no vault \(vault.vaultID.text)",
+                hint: "check the address; a vault is there only after its first push")
+        }
+        return VaultError(
+            .keyWrong, "\(remote.location) holds a vault that this key does not open", hint: "check the vault key")
+    }
+
+    /// Says before anything is fetched that the copy can not fit, where the remote can tell its size.
+    private func checkSpace(_ root: any Directory) async throws {
+        guard let needed = try await remote.storedBytes() else { return }
+        let free = try attempt("cannot ask for free space") { () throws(Errno) in try root.availableSpace() }
+        // The store, and the working copy, which is at most about as large for a vault with one version of each file.
+        guard needed > free.bytes else { return }
+        throw VaultError(
+            .noSpace, "the vault needs at least \(needed) bytes and \(free.bytes) are free",
+            hint: "free some space, or clone elsewhere")
+    }
+
+    /// Fetches and stores keys and the other branches' refs; gives the heads of the other named branches.
+    private func storeMutable(
+        _ vault: Vault, _ snapshot: RemoteSnapshot, _ index: BranchIndex, _ listed: [FileID], _ scratch: ScratchArea
+    ) async throws -> [ObjectID] {
+        var wanted: Set<FileID> = []
+        for branch in index.branches {
+            if branch.headRefID != snapshot.ref { wanted.insert(.ref(branch.headRefID)) }
+            if let key = branch.publicKeyID { wanted.insert(.key(key)) }
+        }
+        for id in listed {
+            switch id {
+            case .key, .ref: if id != .ref(snapshot.ref) { wanted.insert(id) }
+            default: break
+            }
+        }
+        let found = try await remote.readAll(wanted.sorted { $0.path < $1.path })
+        var heads: [ObjectID] = []
+        let namedRefs = Set(index.branches.filter { $0.type == .named }.map(\.headRefID))
+        for (id, file) in found {
+            guard case .content(let bytes) = file else { continue }
+            switch id {
+            case .key:
+                guard SignatureChecker.pem(bytes, cipher: vault.cipher) != nil else { continue }
+                try store(bytes, id, vault, scratch)
+            case .ref(let ref):
+                // A named ref must read; another clone's own ref is nobody's state (spec 02 §6).
+                if namedRefs.contains(ref) {
+                    if let head = try vault.refs.decode(bytes, of: ref) { heads.append(head) }
+                } else if (try? vault.refs.decode(bytes, of: ref)) == nil {
+                    continue
+                }
+                try store(bytes, id, vault, scratch)
+            default: break
+            }
+        }
+        if let bytes = snapshot.refBytes { try store(bytes, .ref(snapshot.ref), vault, scratch) }
+        return heads.sorted()
+    }
+
+    private func store(_ bytes: [UInt8], _ id: FileID, _ vault: Vault, _ scratch: ScratchArea) throws {
+        let place = try vault.layout.place(of: id)
+        try attempt("cannot store \(id.path)") { () throws(Errno) in
+            try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666, durable: false)
+        }
+    }
+
+    private func checkSignatures(
+        _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID]
+    ) throws -> [(commit: ObjectID, status: SignatureStatus)] {
+        let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
+        if let head {
+            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [])
+                .enforce(head: head, held: [], isClone: true)
+        }
+        let statuses = try WorkerPool.map(count: commits.count, workers: environment.workers) {
+            checker.status(of: try graph.commit(commits[$0]))
+        }
+        return zip(commits, statuses).filter { $0.1 != .verified }.map { (commit: $0.0, status: $0.1) }
+            .sorted { $0.commit < $1.commit }
+    }
+
+    /// This clone's own branch: a random ref, a new key pair, registered at the remote by its first push.
+    private func makeBranch(
+        _ new: NewClone, _ index: BranchIndex, _ named: BranchRecord, _ snapshot: RemoteSnapshot
+    ) throws -> BranchRecord {
+        let vault = new.vault
+        let random = environment.random
+        let pair = try new.makeKey(keepsPrivate: true)
+        let branch = try decoding("naming the branch") { () throws(FormatError) in
+            BranchRecord(
+                branchID: try BranchID.randomClone(using: random), name: "local", type: .clone,
+                headRefID: try RefID.random(.clone, using: random), publicKeyID: pair.id,
+                createdAtMs: vault.commitTimeMs(), creatorBranch: named.branchID)
+        }
+        var extended = index
+        extended.branches.append(branch)
+        try vault.storeIndex(extended, scratch: new.scratch)
+        if let head = snapshot.head {
+            try vault.storeRef(branch.headRefID, old: nil, new: head, scratch: new.scratch)
+        }
+        let pending = JSONValue.object([
+            JSONMember(name: "index_id", value: .string(vault.ids.index.text)),
+            JSONMember(name: "head_ref_id", value: .string(branch.headRefID.text)),
+            JSONMember(name: "public_key_id", value: .string(pair.id.text)),
+            JSONMember(name: "commit_id", value: .string(snapshot.head?.text ?? "")),
+        ])
+        try vault.files.write("pending_registration.json", pending, scratch: new.scratch)
+        return branch
+    }
+
+    private func writeLocal(_ new: NewClone, _ snapshot: RemoteSnapshot, _ branch: BranchRecord?) throws {
+        let vault = new.vault
+        if branch == nil {
+            // The exact bytes: nothing was added to the index.
+            if let bytes = snapshot.indexBytes, let index = snapshot.index {
+                try vault.storeIndex(index, bytes: bytes, scratch: new.scratch)
+            }
+        }
+        let config = CloneConfig(
+            myBranchID: branch?.branchID.text, isReadOnly: key.mode == .readOnly, lastRemoteHead: snapshot.head)
+        try vault.files.write(CloneConfig.fileName, config.json, scratch: new.scratch)
+        if let server = options.server { try vault.files.write("base_url", server.bytes, scratch: new.scratch) }
+        let location = options.server ?? remote.location
+        try vault.recordSeen(
+            [(snapshot.ref, snapshot.head, snapshot.refBytes)], remote: location, scratch: new.scratch)
+        switch key.mode {
+        case .readOnly:
+            try new.writeReadOnlyMode()
+        case .full:
+            try key.withText { text throws(VaultError) in
+                if let writeKey = key.writeKey {
+                    try new.cacheKeys(text: text, read: vault.readKey, write: writeKey)
+                }
+                try new.write("vault_key", secret: text)
+            }
+        case .bare: break
+        }
+    }
+
+    private func checkOut(
+        _ head: ObjectID, _ vault: Vault, _ scratch: ScratchArea, _ root: any Directory
+    ) throws -> Checkout.Outcome {
+        guard key.mode != .bare else { return Checkout.Outcome() }
+        let graph = CommitGraph(store: vault.store, cipher: vault.cipher)
+        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let tree = try graph.tree(of: head)
+        let files = try trees.files(tree)
+        let needed = files.reduce(Int64(0)) { $0 &+ max(0, $1.entry.size) }
+        let free = try attempt("cannot ask for free space") { () throws(Errno) in try root.availableSpace() }
+        guard needed <= free.bytes else {
+            throw VaultError(
+                .noSpace, "the files need \(needed) bytes and \(free.bytes) are free", hint: "clone elsewhere")
+        }
+        let checkout = Checkout(
+            root: root, scratch: scratch, blobs: BlobReader(store: vault.store, cipher: vault.cipher),
+            workers: environment.workers, observer: observer, failPoints: environment.failPoints)
+        let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
+        var cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
+        var position = 0
+        for item in outcome.written {
+            while position < cache.entries.count && cache.entries[position].path < item.path { position += 1 }
+            guard position < cache.entries.count, cache.entries[position].path == item.path else { continue }
+            cache.entries[position].stat = item.stat
+            cache.entries[position].diskHash = cache.entries[position].contentHash
+        }
+        cache.store(layout: vault.layout, scratch: scratch)
+        try vault.recordNotStored(Set(outcome.notStored.map { VaultPath(unchecked: $0.path) }), scratch: scratch)
+        return outcome
+    }
+}
+
+extension NewClone {
+    /// `clone_mode.json` of a read-only clone (spec 03 §2.2).
+    fileprivate func writeReadOnlyMode() throws(VaultError) {
+        let hex = try decoding("writing the read key") { () throws(FormatError) in try vault.readKey.hex() }
+        let value = hex.withBytes { bytes in
+            JSONValue.object([
+                JSONMember(name: "mode", value: .string("read-only")),
+                JSONMember(name: "vault_id", value: .string(vault.vaultID.text)),
+                JSONMember(name: "read_key", value: .string(String(copying: bytes))),
+                JSONMember(name: "branch_name", value: .string("current")),
+            ])
+        }
+        try vault.files.write("clone_mode.json", value, scratch: scratch)
+    }
+}
+
+extension String {
+    /// A text from ASCII bytes.
+    init(copying bytes: Span<UInt8>) {
+        self.init(unicodeScalars: bytes.indices.map { Unicode.Scalar(bytes[$0]) })
+    }
+
+    private init(unicodeScalars: [Unicode.Scalar]) {
+        self.init()
+        self.unicodeScalars.append(contentsOf: unicodeScalars)
+    }
+}

@@ -1,0 +1,299 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Records the working copy as a commit of this clone's branch (spec 05 §5). Nothing is sent.
+    ///
+    /// - Returns: A result without a commit when there was nothing to record.
+    /// - Throws: `mergeInProgress`, `secretInCommit`, `permissionDenied` for unreadable tracked files, `readOnlyClone`,
+    ///   `usage` for a message over 740 bytes, `locked`, or an I/O error. Nothing has changed then.
+    public func commit(_ options: CommitOptions = CommitOptions(), observer: any Observer = SilentObserver())
+        throws -> CommitResult
+    {
+        try requireWritable("commit")
+        guard mode == .full else {
+            throw VaultError(.refused, "a bare clone has no working copy to commit", hint: "vaultctl write", path: root)
+        }
+        try Self.checkMessage(options.message)
+        let lock = try lock()
+        return try CommitOperation(vault: self, options: options, observer: observer, lock: lock).run()
+    }
+
+    static func checkMessage(_ message: String?) throws(VaultError) {
+        guard let message, message.utf8.count > Limits.metadataText else { return }
+        throw VaultError(
+            .usage, "the message has \(message.utf8.count) bytes; the format allows \(Limits.metadataText)")
+    }
+}
+
+/// One run of `commit`.
+private struct CommitOperation: ~Copyable {
+    let vault: Vault
+    let options: CommitOptions
+    let observer: any Observer
+    let lock: CloneLock
+
+    func run() throws -> CommitResult {
+        let state = try vault.loadState()
+        try Vault.checkWritable(state.index)
+        try vault.refusePartial(state.config, "commit")
+        if try vault.files.read("merge_state.json") != nil {
+            throw VaultError(
+                .mergeInProgress, "a merge is in progress; this version can not finish it",
+                hint: "finish or abort it with the tool that started it")
+        }
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
+        observer.progress(Progress(phase: .scan, done: 0))
+        var changes = try vault.look(tracked)
+        try check(changes)
+        select(&changes)
+        let notStored = try vault.notStored()
+        changes.deleted.removeAll { notStored.contains($0.path) }
+        let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
+        let stored = try encrypt(changes, state: state, batch: batch)
+        return try record(changes, stored, state: state, graph: graph, trees: trees, batch: batch)
+    }
+
+    /// Refuses what can not be recorded truthfully.
+    private func check(_ changes: WorkingChanges) throws(VaultError) {
+        if let first = changes.unreadable.first(where: { isSelected($0.path) }) {
+            throw VaultError(
+                .permissionDenied,
+                "\(PathQuoting.text(first.path)) can not be read, so it can not be told whether it changed",
+                hint: "make it readable, or move it out of the vault", path: PathQuoting.text(first.path))
+        }
+        if options.strict, let first = changes.skipped.first(where: { isSelected($0.path) }) {
+            throw VaultError(
+                .refused, "\(PathQuoting.text(first.path)) can not be stored (\(first.reason.rawValue))",
+                hint: "remove it, or commit without --strict", path: PathQuoting.text(first.path))
+        }
+    }
+
+    private func isSelected(_ path: [UInt8]) -> Bool {
+        let path = VaultPath(unchecked: path)
+        return options.paths.isEmpty || options.paths.contains { path.overlaps($0) }
+    }
+
+    private func select(_ changes: inout WorkingChanges) {
+        guard !options.paths.isEmpty else { return }
+        let paths = options.paths
+        func outside(_ path: VaultPath) -> Bool { !paths.contains { path.isAtOrBelow($0) } }
+        changes.added.removeAll { outside($0.path) }
+        changes.modified.removeAll { outside($0.path) }
+        changes.deleted.removeAll { outside($0.path) }
+    }
+
+    private struct Stored: Sendable {
+        var path: VaultPath
+        var blob: StoredBlob
+        var stat: StatKey
+        /// The content turned out to be what the head has.
+        var isUnchanged: Bool
+    }
+
+    /// Encrypts added and modified files, several at once.
+    private func encrypt(_ changes: WorkingChanges, state: CloneState, batch: ObjectBatch) throws -> [Stored] {
+        let candidates = changes.added + changes.modified
+        guard !candidates.isEmpty else { return [] }
+        let secrets = try SecretGuard(
+            local: vault.layout.local, allowed: options.allowSecret,
+            scansContent: try vault.settings().scansForSecrets)
+        for candidate in candidates { try secrets.checkIdentity(candidate.path, candidate.status) }
+        let writer = BlobWriter(
+            cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: state.deflatesBlobs)
+        let done = Locked((files: 0, bytes: Int64(0)))
+        let observer = observer
+        let root = vault.layout.root
+        let tracked = changes.cache
+        // Candidates of one folder stand together, so the folder of the last file is usually that of the next.
+        let group = 32
+        let groups = (candidates.count + group - 1) / group
+        let parts = try WorkerPool.map(count: groups, workers: vault.environment.workers) { index -> [Stored] in
+            var folder: (path: [UInt8], directory: any Directory)?
+            var part: [Stored] = []
+            for candidate in candidates[index * group..<min(candidates.count, (index + 1) * group)] {
+                let parent = candidate.path.parent?.bytes ?? []
+                let directory: any Directory
+                if let folder, folder.path == parent {
+                    directory = folder.directory
+                } else {
+                    directory = try attempt("cannot read \(candidate.path)", path: candidate.path.description) {
+                        () throws(Errno) in try root.openDirectory(beneath: parent)
+                    }
+                    folder = (parent, directory)
+                }
+                let old = candidate.tracked.map { tracked.entries[$0].contentHash } ?? nil
+                let (blob, stat) = try FileStorer(writer: writer, secrets: secrets).store(
+                    candidate.path, in: directory)
+                part.append(
+                    Stored(path: candidate.path, blob: blob, stat: stat, isUnchanged: old == blob.contentHash))
+                let sum = done.withLock { done -> (Int, Int64) in
+                    done.files += 1
+                    done.bytes += blob.size
+                    return (done.files, done.bytes)
+                }
+                observer.progress(
+                    Progress(phase: .encrypt, done: sum.0, total: candidates.count, bytes: sum.1))
+            }
+            return part
+        }
+        return parts.flatMap { $0 }.sorted { $0.path < $1.path }
+    }
+
+    private func record(
+        _ changes: WorkingChanges, _ stored: [Stored], state: CloneState, graph: CommitGraph, trees: TreeReader,
+        batch: ObjectBatch
+    ) throws -> CommitResult {
+        let headCommit = try state.head.map { (id) throws(VaultError) in try graph.commit(id) }
+        var edits: [TreeEditor.Edit] = []
+        var real = Changes(added: changes.added.map(\.path), deleted: changes.deleted.map(\.path))
+        for item in stored where !item.isUnchanged {
+            edits.append(
+                TreeEditor.Edit(path: item.path, entry: item.blob.entry(contentType: contentType(item.path))))
+            if changes.modified.contains(path: item.path) { real.modified.append(item.path) }
+        }
+        edits += changes.deleted.map { TreeEditor.Edit(path: $0.path, entry: nil) }
+        edits.sort { $0.path < $1.path }
+        let editor = TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
+        let tree = try editor.apply(edits, to: headCommit?.treeID)
+        let named = state.namedBranch.name
+        let parents = try parents(state, headCommit)
+        if tree == headCommit?.treeID, !options.allowEmpty, !(options.amend && options.message != nil) {
+            updateCache(changes, stored, edits, tree: tree)
+            return CommitResult(
+                commit: nil, branch: named, changes: Changes(), skipped: changes.skipped, signed: false)
+        }
+        let key = options.sign ? try vault.signingKey(try ownBranch(state)) : nil
+        if options.sign && key == nil {
+            observer.warning("this clone's signing key is not here; the commit is not signed")
+        }
+        let builder = CommitBuilder(
+            cipher: vault.cipher, random: vault.environment.random, branch: state.cloneBranch, key: key)
+        let message = try message(real, amending: headCommit)
+        let (id, commit) = try builder.build(
+            tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
+        try batch.commit(workers: vault.environment.workers)
+        try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
+        try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
+        updateCache(changes, stored, edits, tree: tree)
+        try vault.recordCheckout(
+            added: stored.map(\.path), removed: changes.deleted.map(\.path), config: state.config,
+            scratch: lock.scratch)
+        try vault.recordOwnHead(id, ref: state.headRef, scratch: lock.scratch)
+        return CommitResult(
+            commit: try vault.describe(id, commit, index: state.index), branch: named, changes: real,
+            skipped: changes.skipped, signed: key != nil)
+    }
+
+    private func ownBranch(_ state: CloneState) throws(VaultError) -> BranchRecord {
+        guard let branch = state.cloneBranch else {
+            throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
+        }
+        return branch
+    }
+
+    private func parents(_ state: CloneState, _ head: CommitObject?) throws(VaultError) -> [ObjectID] {
+        guard options.amend else { return state.head.map { [$0] } ?? [] }
+        guard let head, let id = state.head else {
+            throw VaultError(.revisionNotFound, "there is no commit to amend")
+        }
+        guard head.parents.count < 2 else {
+            throw VaultError(.refused, "a merge can not be amended", hint: "make another commit")
+        }
+        if try vault.isPublished(id, state: state) {
+            throw VaultError(
+                .refused, "the last commit has been pushed; amending it would rewrite what others have",
+                hint: "make another commit")
+        }
+        return head.parents
+    }
+
+    private func message(_ changes: Changes, amending head: CommitObject?) throws(VaultError) -> String {
+        if let message = options.message, !message.isEmpty { return message }
+        if options.amend, let head { return try vault.message(of: head) }
+        // The reference's own words (spec 02 §5.4), so that both tools' histories read alike.
+        return "Commit: \(changes.added.count) added, \(changes.modified.count) modified, "
+            + "\(changes.deleted.count) deleted"
+    }
+
+    private func contentType(_ path: VaultPath) -> String {
+        ContentType.guess(name: path.lastSegment)
+    }
+
+    private func updateCache(
+        _ changes: WorkingChanges, _ stored: [Stored], _ edits: [TreeEditor.Edit], tree: ObjectID
+    ) {
+        let proven = vault.environment.clock.nowNs &- 2_000_000_000
+        var cache = changes.cache
+        var stats: [VaultPath: StatKey] = [:]
+        stats.reserveCapacity(stored.count)
+        for item in stored { stats[item.path] = item.stat }
+        cache.apply(edits, tree: tree) { path in
+            guard let stat = stats[path], stat.modifiedNs < proven else { return nil }
+            return stat
+        }
+        cache.store(layout: vault.layout, scratch: lock.scratch)
+    }
+}
+
+extension [ScanResult.Candidate] {
+    /// Whether a sorted list of candidates holds the path.
+    fileprivate func contains(path: VaultPath) -> Bool {
+        var low = 0
+        var high = count
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].path < path { low = middle + 1 } else { high = middle }
+        }
+        return low < count && self[low].path == path
+    }
+}
+
+/// Reads one file of the working copy, checks it for secrets and encrypts it.
+struct FileStorer {
+    let writer: BlobWriter
+    let secrets: SecretGuard
+    private static let attempts = 3
+
+    init(writer: BlobWriter, secrets: SecretGuard) {
+        self.writer = writer
+        self.secrets = secrets
+    }
+
+    /// A file that changes while it is read is read again, at most three times (spec 03 §5).
+    func store(_ path: VaultPath, in folder: any Directory) throws -> (StoredBlob, StatKey) {
+        for _ in 0..<Self.attempts {
+            let (file, before) = try open(path, in: folder)
+            guard before.kind == .regular else {
+                throw VaultError(
+                    .refused, "\(path) was replaced by something that is not a file while it was read",
+                    hint: "run the command again", path: path.description)
+            }
+            try secrets.checkIdentity(path, before)
+            let head = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+                try file.read(upTo: 4)
+            }
+            if secrets.wantsContent(path, head: head) { try secrets.checkContent(path, file, size: before.size) }
+            try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in try file.seek(to: 0) }
+            let blob = try writer.store(file, sizeHint: before.size)
+            let after = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+                try folder.status(of: path.lastSegment)
+            }
+            if StatKey(before) == StatKey(after), blob.size == before.size { return (blob, StatKey(after)) }
+        }
+        throw VaultError(
+            .ioError, "\(path) kept changing while it was read", hint: "run the command again when it is quiet",
+            path: path.description)
+    }
+
+    private func open(_ path: VaultPath, in folder: any Directory) throws(VaultError) -> (any File, FileStatus) {
+        try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+            let file = try folder.openFile(path.lastSegment)
+            return (file, try file.status())
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import VaultCrypto
+public import VaultFormat
+package import VaultSystem
+
+extension Vault {
+    /// The entries of a folder, or of everything below it, sorted by path.
+    ///
+    /// - Parameters:
+    ///   - folder: Nil means the root. A file gives its own entry.
+    ///   - revision: Nil means the head.
+    /// - Throws: `pathNotFound`, `revisionNotFound`.
+    public func list(_ folder: VaultPath? = nil, recursive: Bool = false, revision: String? = nil) throws -> [ListEntry]
+    {
+        let (trees, tree, commit) = try tree(at: revision)
+        guard let tree, let commit else { return [] }
+        var start = tree
+        if let folder {
+            switch try trees.entry(folder, in: tree) {
+            case .file(let entry)?: return [try listed(folder, .file(entry))]
+            case .folder(let id)?: start = id
+            case nil: throw Self.noPath(folder, commit)
+            }
+        }
+        var result: [ListEntry] = []
+        try trees.walk(start) { (path, target) throws(VaultError) in
+            let whole = folder.map { $0.joined(path) } ?? path
+            result.append(try listed(whole, target))
+            return recursive
+        }
+        result.sort { $0.path < $1.path }
+        return recursive ? result.filter { $0.kind == .file } : result
+    }
+
+    private func listed(_ path: VaultPath, _ target: TreeEntry.Target) throws(VaultError) -> ListEntry {
+        switch target {
+        case .file(let entry):
+            ListEntry(
+                path: path, kind: .file, size: entry.size, objectID: entry.blobID, contentType: entry.contentType,
+                isLocal: try store.holds(entry.blobID), isLarge: entry.isLarge)
+        case .folder(let id):
+            ListEntry(
+                path: path, kind: .folder, size: nil, objectID: id, contentType: nil, isLocal: try store.holds(id),
+                isLarge: false)
+        }
+    }
+
+    /// Gives the bytes of a file piece by piece. Nothing is given that was not checked against the file's id.
+    /// - Throws: `pathNotFound`, `revisionNotFound`, `objectMissing`, `objectCorrupt`, and what `sink` throws.
+    public func read(
+        _ path: VaultPath, revision: String? = nil, into sink: (Span<UInt8>) throws -> Void
+    ) throws -> FileInfo {
+        let entry = try file(path, revision)
+        let hash = try IncrementalHash()
+        var size: Int64 = 0
+        try BlobReader(store: store, cipher: cipher).stream(entry) { chunk in
+            try hash.update(chunk)
+            size += Int64(chunk.count)
+            try sink(chunk)
+        }
+        let digest = try hash.finish()
+        return FileInfo(
+            path: path, blobID: entry.blobID, size: size, contentType: entry.contentType,
+            sha256: Hex.text(digest.span))
+    }
+
+    /// Writes the bytes of a file to a local file, which gets its name only when all of them were checked.
+    package func export(_ path: VaultPath, revision: String? = nil, to target: FilePath) throws -> FileInfo {
+        guard let name = target.lastComponent else {
+            throw VaultError(.usage, "\(target.text) is not the name of a file", path: target.text)
+        }
+        let folder = try attempt("cannot open the folder of \(target.text)", path: target.text) { () throws(Errno) in
+            try environment.fileSystem.openDirectory(target.parent)
+        }
+        let random = try crypto("random names") { () throws(CryptoError) in try environment.random.bytes(6) }
+        let temporary = ".".bytes + name.prefix(100) + ".part-".bytes + Hex.encode(random.span)
+        let file = try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
+            try folder.createFile(temporary, mode: 0o666)
+        }
+        do {
+            let info = try read(path, revision: revision) { chunk in
+                try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
+                    try file.write(chunk)
+                }
+            }
+            try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
+                try file.sync()
+                try folder.rename(temporary, to: folder, as: name, replacing: true)
+            }
+            return info
+        } catch {
+            try? folder.removeFile(temporary)
+            throw error
+        }
+    }
+
+    private func file(_ path: VaultPath, _ revision: String?) throws -> FileEntry {
+        let (trees, tree, commit) = try tree(at: revision)
+        guard let tree, let commit else {
+            throw VaultError(.pathNotFound, "\(path) is not in the vault, which is empty", path: path.description)
+        }
+        switch try trees.entry(path, in: tree) {
+        case .file(let entry)?: return entry
+        case .folder?:
+            throw VaultError(
+                .pathNotFound, "\(path) is a folder", hint: "vaultctl ls \(path)", path: path.description)
+        case nil: throw Self.noPath(path, commit)
+        }
+    }
+
+    private func tree(at revision: String?) throws -> (trees: TreeReader, tree: ObjectID?, commit: ObjectID?) {
+        let state = try loadState()
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: store, cipher: cipher)
+        let commit: ObjectID?
+        if let revision {
+            commit = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        } else {
+            commit = state.head
+        }
+        return (trees, try commit.map { try graph.tree(of: $0) }, commit)
+    }
+}

@@ -1,0 +1,306 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Checks that everything the clone's history reaches is there and sound, that refs, index, keys and state read,
+    /// and that signatures verify (spec 05 §12).
+    ///
+    /// - Parameters:
+    ///   - remote: Where `options.repair` fetches missing and corrupt objects from.
+    /// - Throws: only when the check itself could not be done. What it finds is in the report.
+    public func fsck(
+        _ options: FsckOptions = FsckOptions(), repairFrom remote: (any Remote)? = nil,
+        observer: any Observer = SilentObserver()
+    ) async throws -> FsckReport {
+        guard options.repair, let remote else {
+            return try FsckOperation(vault: self, options: options, observer: observer).run()
+        }
+        let lock = try lock()
+        var report = try FsckOperation(vault: self, options: options, observer: observer).run()
+        var repaired: [String] = []
+        // Every round may reach objects behind those the last one brought.
+        for _ in 0..<10_000 {
+            let wanted = Set((report.missing + report.corrupt).compactMap { try? ObjectID($0.id) })
+            if wanted.isEmpty { break }
+            let batch = newBatch(width: .short, scratch: lock.scratch)
+            for finding in report.corrupt {
+                if let id = try? ObjectID(finding.id) { store.quarantine(id) }
+            }
+            let absent = try await ObjectFetcher(remote: remote, batch: batch, observer: observer)
+                .fetch(wanted.sorted())
+            try batch.commit(workers: environment.workers)
+            let brought = wanted.subtracting(absent)
+            repaired += brought.map(\.text)
+            if brought.isEmpty { break }
+            report = try FsckOperation(vault: self, options: options, observer: observer).run()
+        }
+        report.repaired = repaired.sorted()
+        return report
+    }
+}
+
+/// One pass over a clone.
+private struct FsckOperation {
+    let vault: Vault
+    let options: FsckOptions
+    let observer: any Observer
+
+    func run() throws -> FsckReport {
+        var report = FsckReport(
+            checked: .init(), missing: [], corrupt: [], broken: [], dangling: 0, signatures: .init(), repaired: [],
+            unrepaired: [])
+        let held = try vault.store.allIDs().sorted()
+        let damaged = options.connectivityOnly ? [:] : try hashAll(held, &report)
+        let loaded = Result { () throws(VaultError) in try vault.loadState() }
+        if case .failure(let error) = loaded, error.code != .formatUnsupported {
+            report.broken.append(finding("state", .state, error.message))
+            return finished(report)
+        }
+        let state = try loaded.get()
+        checkState(state, &report)
+        let walk = try FsckWalk(vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries)
+        var starts: [ObjectID: String] = [:]
+        for branch in state.index.branches {
+            do throws(VaultError) {
+                let isOwn = branch.branchID == state.cloneBranch?.branchID || branch.type == .named
+                guard isOwn, let head = try vault.refs.commit(of: branch.headRefID) else { continue }
+                starts[head] = starts[head] ?? branch.headRefID.text
+            } catch {
+                report.broken.append(finding(branch.headRefID.text, .ref, error.message))
+            }
+        }
+        try walk.run(from: starts, checksBlobs: !state.config.isSparse && state.config.scopePaths.isEmpty)
+        let reached = walk.reached
+        report.checked.commits = reached.commits.count
+        report.checked.trees = reached.trees.count
+        report.checked.blobs = reached.blobs.count
+        report.missing = walk.missing
+        report.corrupt = walk.corrupt
+        for (id, detail) in damaged where !walk.corrupt.contains(where: { $0.id == id.text }) {
+            report.corrupt.append(finding(id.text, .other, detail))
+        }
+        if !options.quick && !options.connectivityOnly { try openBlobs(reached.blobs, damaged, &report) }
+        if options.checkSignatures { try verify(reached.commits, walk.graph, state.index, &report) }
+        let known = Set(reached.commits).union(reached.trees).union(reached.blobs.keys)
+            .union(state.index.tags.compactMap(\.tagID))
+        report.dangling = held.filter { !known.contains($0) }.count
+        if !options.connectivityOnly { report.checked.objects = held.count } else { report.checked.objects = known.count }
+        return finished(report)
+    }
+
+    private func finished(_ report: FsckReport) -> FsckReport {
+        var report = report
+        report.missing.sort { $0.id < $1.id }
+        report.corrupt.sort { $0.id < $1.id }
+        report.unrepaired = (report.missing + report.corrupt + report.broken).map(\.id)
+        return report
+    }
+
+    private func finding(_ id: String, _ kind: FsckReport.Finding.Kind, _ detail: String) -> FsckReport.Finding {
+        FsckReport.Finding(id: id, kind: kind, referencedBy: nil, path: nil, detail: detail)
+    }
+
+    /// Hashes every object held, on all cores; what does not fit its id is damaged.
+    private func hashAll(_ ids: [ObjectID], _ report: inout FsckReport) throws -> [ObjectID: String] {
+        let state = Locked((damaged: [ObjectID: String](), bytes: Int64(0), done: 0))
+        let store = vault.store
+        let observer = observer
+        try WorkerPool.forEach(count: (ids.count + 31) / 32, workers: vault.environment.workers) { index in
+            for id in ids[index * 32..<min(ids.count, index * 32 + 32)] {
+                var problem: String?
+                var size: Int64 = 0
+                do {
+                    size = try hash(id, store)
+                } catch let error as VaultError {
+                    problem = error.message
+                }
+                let now = state.withLock { state -> (Int, Int64) in
+                    if let problem { state.damaged[id] = problem }
+                    state.bytes += size
+                    state.done += 1
+                    return (state.done, state.bytes)
+                }
+                observer.progress(Progress(phase: .verify, done: now.0, total: ids.count, bytes: now.1))
+            }
+        }
+        let result = state.withLock { $0 }
+        report.checked.bytes = result.bytes
+        return result.damaged
+    }
+
+    private func hash(_ id: ObjectID, _ store: ObjectStore) throws -> Int64 {
+        let (file, size) = try store.open(id)
+        let (digest, read) = try attempt("cannot read object \(id.text)") { () throws(Errno) in
+            try FileHasher.digest(of: file, sizeHint: size)
+        }
+        guard id.matches(digest: digest) else {
+            throw VaultError(.objectCorrupt, "the bytes are not those of the id", object: id.text)
+        }
+        return read
+    }
+
+    /// Decrypts every blob that hashed well: a writer with the wrong key is found here.
+    private func openBlobs(
+        _ blobs: [ObjectID: FsckWalk.BlobUse], _ damaged: [ObjectID: String], _ report: inout FsckReport
+    ) throws {
+        let uses = blobs.filter { damaged[$0.key] == nil && $0.value.isHeld }.sorted { $0.key < $1.key }
+        let reader = BlobReader(store: vault.store, cipher: vault.cipher)
+        let problems = Locked<[FsckReport.Finding]>([])
+        try WorkerPool.forEach(count: (uses.count + 31) / 32, workers: vault.environment.workers) { index in
+            for use in uses[index * 32..<min(uses.count, index * 32 + 32)] {
+                do {
+                    try reader.stream(use.value.entry, trusting: true) { _ in }
+                } catch let error as VaultError {
+                    problems.withLock {
+                        $0.append(
+                            FsckReport.Finding(
+                                id: use.key.text, kind: .blob, referencedBy: use.value.tree.text,
+                                path: use.value.path, detail: error.message))
+                    }
+                }
+            }
+        }
+        report.corrupt += problems.withLock { $0 }
+    }
+
+    private func verify(
+        _ commits: [ObjectID], _ graph: CommitGraph, _ index: BranchIndex, _ report: inout FsckReport
+    ) throws {
+        let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
+        let statuses = try WorkerPool.map(count: commits.count, workers: vault.environment.workers) {
+            checker.status(of: try graph.commit(commits[$0]))
+        }
+        for (id, status) in zip(commits, statuses) {
+            switch status {
+            case .verified: report.signatures.verified += 1
+            case .unsigned: report.signatures.unsigned += 1
+            case .noKey, .missing: report.signatures.noKey += 1
+            case .bad: report.signatures.bad.append(id)
+            }
+        }
+        report.signatures.bad.sort()
+    }
+
+    /// Keys of every branch, baselines and state files.
+    private func checkState(_ state: CloneState, _ report: inout FsckReport) {
+        for branch in state.index.branches {
+            guard let key = branch.publicKeyID else { continue }
+            do throws(VaultError) {
+                guard let bytes = try vault.refs.bytes(of: .key(key), limit: Limits.keyPlaintext) else {
+                    // A clone holds the keys of branches it has seen; another clone's may come with the next pull.
+                    if branch.branchID == state.cloneBranch?.branchID {
+                        report.broken.append(finding(key.text, .key, "this clone's public key is missing"))
+                    }
+                    continue
+                }
+                guard SignatureChecker.pem(bytes, cipher: vault.cipher) != nil else {
+                    report.broken.append(finding(key.text, .key, "the public key does not read"))
+                    continue
+                }
+            } catch {
+                report.broken.append(finding(key.text, .key, error.message))
+            }
+        }
+        do throws(VaultError) {
+            _ = try RemoteHeads(
+                files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
+            _ = try vault.mergeState()
+            _ = try vault.files.readObject("pending_registration.json")
+            _ = try vault.remotes()
+            _ = try Journal.read(vault.files)
+        } catch {
+            report.broken.append(finding(error.path ?? "local", .state, error.message))
+        }
+    }
+}
+
+/// Follows everything reachable and notes what is missing or does not decode.
+private final class FsckWalk {
+    struct BlobUse: Sendable {
+        var entry: FileEntry
+        var tree: ObjectID
+        var path: VaultPath
+        var isHeld: Bool
+    }
+
+    let graph: CommitGraph
+    private let vault: Vault
+    private let trees: TreeReader
+    private let held: Set<ObjectID>
+    private let damaged: [ObjectID: String]
+    private(set) var missing: [FsckReport.Finding] = []
+    private(set) var corrupt: [FsckReport.Finding] = []
+    private(set) var reached: (commits: [ObjectID], trees: Set<ObjectID>, blobs: [ObjectID: BlobUse]) = ([], [], [:])
+
+    init(vault: Vault, held: Set<ObjectID>, damaged: [ObjectID: String], boundaries: Set<ObjectID>) throws {
+        self.vault = vault
+        self.held = held
+        self.damaged = damaged
+        graph = CommitGraph(store: vault.store, cipher: vault.cipher, boundaries: boundaries)
+        trees = TreeReader(store: vault.store, cipher: vault.cipher)
+    }
+
+    func run(from starts: [ObjectID: String], checksBlobs: Bool) throws {
+        var seen: Set<ObjectID> = []
+        var pending = starts.map { (id: $0.key, by: $0.value) }
+        while let next = pending.popLast() {
+            guard seen.insert(next.id).inserted, present(next.id, .commit, by: next.by, path: nil) else { continue }
+            do throws(VaultError) {
+                let commit = try graph.commit(next.id)
+                reached.commits.append(next.id)
+                for parent in try graph.parents(next.id) { pending.append((parent, next.id.text)) }
+                try walkTree(commit.tree(of: next.id), by: next.id, checksBlobs: checksBlobs)
+            } catch {
+                try note(error, next.id, .commit, by: next.by)
+            }
+        }
+    }
+
+    private func walkTree(_ root: ObjectID, by commit: ObjectID, checksBlobs: Bool) throws(VaultError) {
+        var pending: [(id: ObjectID, prefix: VaultPath?, by: ObjectID, depth: Int)] = [(root, nil, commit, 0)]
+        while let next = pending.popLast() {
+            guard next.depth <= Limits.treeDepth, reached.trees.insert(next.id).inserted,
+                present(next.id, .tree, by: next.by.text, path: next.prefix)
+            else { continue }
+            do throws(VaultError) {
+                for entry in try trees.tree(next.id).entries {
+                    let path = try TreeReader.path(next.prefix, entry.name)
+                    switch entry.target {
+                    case .folder(let id): pending.append((id, path, next.id, next.depth + 1))
+                    case .file(let file):
+                        guard reached.blobs[file.blobID] == nil else { continue }
+                        let isHeld = !checksBlobs || present(file.blobID, .blob, by: next.id.text, path: path)
+                        reached.blobs[file.blobID] = BlobUse(
+                            entry: file, tree: next.id, path: path, isHeld: isHeld && held.contains(file.blobID))
+                    }
+                }
+            } catch {
+                try note(error, next.id, .tree, by: next.by.text)
+            }
+        }
+    }
+
+    /// Whether an object is there and sound; notes it when not.
+    private func present(_ id: ObjectID, _ kind: FsckReport.Finding.Kind, by: String, path: VaultPath?) -> Bool {
+        if let detail = damaged[id] {
+            corrupt.append(.init(id: id.text, kind: kind, referencedBy: by, path: path, detail: detail))
+            return false
+        }
+        if held.contains(id) { return true }
+        missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: path, detail: "not in this clone"))
+        return false
+    }
+
+    private func note(
+        _ error: VaultError, _ id: ObjectID, _ kind: FsckReport.Finding.Kind, by: String
+    ) throws(VaultError) {
+        switch error.code {
+        case .objectCorrupt, .decryptFailed, .unsafePath:
+            corrupt.append(.init(id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message))
+        case .objectMissing:
+            missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message))
+        default: throw error
+        }
+    }
+}

@@ -1,0 +1,216 @@
+internal import VaultCrypto
+public import VaultFormat
+package import VaultSystem
+
+/// How a clone is opened.
+public struct OpenOptions: Sendable {
+    /// Seconds to wait for another command that changes the clone.
+    public var lockTimeout: Double
+    /// The name of the operation, for the message that other commands show while this one holds the lock.
+    public var verb: String
+    /// Gives the key of a bare clone, which holds none. Called only when it is needed.
+    public var key: (@Sendable () throws -> AccessKey)?
+
+    public init(lockTimeout: Double = 10, verb: String = "library", key: (@Sendable () throws -> AccessKey)? = nil) {
+        self.lockTimeout = lockTimeout
+        self.verb = verb
+        self.key = key
+    }
+}
+
+extension Vault {
+    /// The vault root: the nearest folder from `start` upwards that holds `.sg_vault` (spec 03 §1).
+    /// - Throws: `notAVault`.
+    package static func locate(from start: FilePath, environment: VaultEnvironment) throws -> FilePath {
+        var path = try attempt("cannot open \(start.text)", path: start.text) { () throws(Errno) in
+            try environment.fileSystem.canonicalPath(start)
+        }
+        while true {
+            let candidate = path.appending(component: CloneLayout.vaultName)
+            if let status = try? environment.fileSystem.status(of: candidate, followLinks: false),
+                status.kind == .directory
+            {
+                return path
+            }
+            let parent = path.parent
+            guard parent != path else {
+                throw VaultError(
+                    .notAVault, "\(start.text) is not inside a vault", hint: "vaultctl init, or vaultctl clone",
+                    path: start.text)
+            }
+            path = parent
+        }
+    }
+
+    /// Opens the clone that `path` lies in.
+    ///
+    /// - Parameter path: A folder at or below the vault root.
+    /// - Throws: `notAVault`, `keyMissing`, `keyWrong`, `objectCorrupt` for damaged local state, or an I/O error.
+    public static func open(path: String, options: OpenOptions = OpenOptions()) throws -> Vault {
+        let environment = VaultEnvironment.production()
+        let root = try locate(from: FilePath(path), environment: environment)
+        return try open(root: root, options: options, environment: environment)
+    }
+
+    /// Opens the clone whose root is exactly `root`.
+    package static func open(
+        root: FilePath, options: OpenOptions, environment: VaultEnvironment
+    ) throws -> Vault {
+        let directory = try attempt("cannot open \(root.text)", path: root.text) { () throws(Errno) in
+            try environment.fileSystem.openDirectory(root)
+        }
+        let layout = try CloneLayout(root: directory, path: root)
+        let files = LocalFiles(layout: layout)
+        if let readOnly = try readOnlyMode(files) {
+            return try Vault(
+                environment: environment, layout: layout,
+                keys: KeyHolder(vaultID: readOnly.vaultID, readKey: readOnly.key), mode: .readOnly,
+                readOnlyBranch: readOnly.branch, lockTimeout: options.lockTimeout, verb: options.verb)
+        }
+        if let text = try vaultKeyText(layout) {
+            return try Vault(
+                environment: environment, layout: layout, keys: try heldKeys(text, layout, files, environment),
+                mode: .full, readOnlyBranch: nil, lockTimeout: options.lockTimeout, verb: options.verb)
+        }
+        guard let source = options.key else {
+            throw VaultError(
+                .keyMissing, "this clone holds no key", hint: "give it with --key-file, --key-fd or --key-command",
+                path: root.text)
+        }
+        let access = try source()
+        let holder = try Self.holder(for: access)
+        let vault = try Vault(
+            environment: environment, layout: layout, keys: holder.keys, mode: .bare,
+            readOnlyBranch: holder.readOnly ? "current" : nil, lockTimeout: options.lockTimeout, verb: options.verb)
+        try vault.checkKeyFits()
+        return vault
+    }
+
+    /// The keys that a key text gives, before any clone exists.
+    static func holder(for access: borrowing AccessKey) throws(VaultError) -> (keys: KeyHolder, readOnly: Bool) {
+        switch access {
+        case .read(let key, let id):
+            return (KeyHolder(vaultID: id, readKey: key), true)
+        case .vault(let key):
+            let (read, write) = try deriveBoth(key)
+            return (KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write), false)
+        }
+    }
+
+    /// Derives read and write key on two cores; each costs about 75 ms.
+    static func deriveBoth(_ key: borrowing VaultKey) throws(VaultError) -> (read: ReadKey, write: WriteKey) {
+        let text = try decoding("reading the vault key") { () throws(FormatError) in try key.text() }
+        let shared = SharedSecret(text)
+        do {
+            let (read, write) = try WorkerPool.concurrently(
+                { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },
+                { try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() } })
+            return (read, write)
+        } catch let error as FormatError {
+            throw .format(error, "deriving the keys")
+        } catch {
+            throw VaultError(.internalError, "deriving the keys failed", cause: error)
+        }
+    }
+
+    private static func heldKeys(
+        _ text: consuming SecretBytes, _ layout: CloneLayout, _ files: LocalFiles, _ environment: VaultEnvironment
+    ) throws -> KeyHolder {
+        let digest = try text.withBytes { bytes throws(CryptoError) in try SHA256.hash(bytes) }
+        let shared = SharedSecret(text)
+        let vaultID = try shared.withKey { (key) throws(FormatError) in key.vaultID }
+        if let cached = KeyCache.load(layout: layout, vaultKeyDigest: digest) {
+            return KeyHolder(vaultID: vaultID, readKey: cached.read, writeKey: cached.write)
+        }
+        let settings = try CloneSettings(files: files)
+        if settings.cachesKeys, let lock = CloneLock.tryAcquire(
+            layout: layout, environment: environment, verb: "key cache")
+        {
+            let (read, write) = try WorkerPool.concurrently(
+                { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },
+                { try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() } })
+            KeyCache.store(
+                read: read, write: write, vaultKeyDigest: digest, layout: layout, scratch: lock.scratch)
+            return KeyHolder(vaultID: vaultID, readKey: read, writeKey: write)
+        }
+        let read = try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() }
+        return KeyHolder(vaultID: vaultID, readKey: read) { () throws(VaultError) in
+            try decoding("deriving the write key") { () throws(FormatError) in
+                try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() }
+            }
+        }
+    }
+
+    /// The text of `local/vault_key` (or its legacy place), or nil when the clone holds none.
+    static func vaultKeyText(_ layout: CloneLayout) throws(VaultError) -> SecretBytes? {
+        for (folder, name) in [(layout.local, "vault_key"), (layout.vault, "VAULT-KEY")] {
+            let file: any File
+            do throws(Errno) {
+                file = try folder.openFile(name.bytes)
+            } catch .noSuchFile {
+                continue
+            } catch {
+                throw .io(error, "cannot read \(name)", path: layout.rootPath.text)
+            }
+            let status = try attempt("cannot read \(name)") { () throws(Errno) in try file.status() }
+            guard status.kind == .regular, status.size > 0, status.size <= 4096 else {
+                throw VaultError(.keyWrong, "local/\(name) does not hold a vault key", path: layout.rootPath.text)
+            }
+            return try SecretBytes(reading: file, count: Int(status.size))
+        }
+        return nil
+    }
+
+    /// `clone_mode.json` (spec 03 §2.2): present and not understood refuses every command.
+    private static func readOnlyMode(
+        _ files: LocalFiles
+    ) throws(VaultError) -> (vaultID: VaultID, key: ReadKey, branch: String)? {
+        let corrupt = VaultError(
+            .objectCorrupt, "corrupt clone mode: local/clone_mode.json does not read",
+            hint: "clone again", path: "local/clone_mode.json")
+        let value: JSONValue
+        do throws(VaultError) {
+            guard let read = try files.readObject("clone_mode.json") else { return nil }
+            value = read
+        } catch {
+            throw error.code == .objectCorrupt ? corrupt : error
+        }
+        switch value["mode"]?.textValue {
+        case "full": return nil
+        case "read-only":
+            guard let id = value["vault_id"]?.textValue, let key = value["read_key"]?.textValue else { throw corrupt }
+            do throws(FormatError) {
+                let vaultID = try VaultID(id.hasPrefix("vault://") ? String(id.dropFirst(8)) : id)
+                return (vaultID, try ReadKey(hex: key.bytes.span), value["branch_name"]?.textValue ?? "current")
+            } catch {
+                throw corrupt
+            }
+        default: throw corrupt
+        }
+    }
+
+    /// Whether the key given for a bare clone opens it.
+    private func checkKeyFits() throws(VaultError) {
+        let index = try refs.bytes(of: .index(ids.index), limit: Limits.indexPlaintext)
+        let head = try refs.bytes(of: .ref(ids.headRef))
+        guard index != nil || head != nil else {
+            throw VaultError(.keyWrong, "this key is not the key of the vault in \(root)", path: root)
+        }
+    }
+}
+
+/// A vault key's text shared by the threads that derive from it.
+private final class SharedSecret: Sendable {
+    private let text: SecretBytes
+
+    init(_ text: consuming SecretBytes) {
+        self.text = text
+    }
+
+    func withKey<T>(_ body: (borrowing VaultKey) throws(FormatError) -> T) throws(FormatError) -> T {
+        try text.withBytes { (bytes) throws(FormatError) in
+            let key = try VaultKey(parsing: bytes)
+            return try body(key)
+        }
+    }
+}

@@ -1,0 +1,291 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Brings the remote's commits here and into the working copy: by fast-forward, or by a clean three-way merge
+    /// (spec 05 §7).
+    ///
+    /// - Throws: `conflicts` when both sides changed a path differently, `dirtyTree` when uncommitted work would be
+    ///   overwritten, `refRewound`, `signatureBad`, `objectMissing`, `objectCorrupt`, `notFastForward`, or what the
+    ///   remote throws. The working copy and the head are as before then.
+    public func pull(
+        from remote: any Remote, _ options: PullOptions = PullOptions(), observer: any Observer = SilentObserver()
+    ) async throws -> PullResult {
+        let lock = try lock()
+        if try mergeState() != nil {
+            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
+        }
+        let fetched = try await Incoming(
+            vault: self, remote: remote, acceptRewind: options.acceptRewind, observer: observer
+        ).fetch(lock.scratch)
+        return try PullOperation(
+            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
+        ).run()
+    }
+
+    /// Brings the remote's commits here, and notes its heads, without touching the working copy or any ref.
+    public func fetch(from remote: any Remote, observer: any Observer = SilentObserver()) async throws -> FetchResult {
+        let lock = try lock()
+        let before = try loadState()
+        let ref = before.namedBranch.headRefID
+        let old = try seenHead(remote: remote.location, ref: ref)?.commit
+        let incoming = try await Incoming(vault: self, remote: remote, acceptRewind: true, observer: observer)
+            .fetch(lock.scratch)
+        return FetchResult(
+            refs: [FetchResult.RefMove(branch: before.namedBranch.name, old: old, new: incoming.snapshot.head)],
+            objects: incoming.objects, bytes: incoming.bytes)
+    }
+}
+
+/// The first half of a pull: index, gate, rewind guard, commits, policy, objects (spec 05 §7.2–§7.5).
+private struct Incoming {
+    let vault: Vault
+    let remote: any Remote
+    let acceptRewind: Bool
+    let observer: any Observer
+
+    struct Fetched {
+        var state: CloneState
+        var snapshot: RemoteSnapshot
+        var baselines: RemoteHeads
+        var objects = 0
+        var bytes: Int64 = 0
+    }
+
+    func fetch(_ scratch: ScratchArea) async throws -> Fetched {
+        var state = try vault.loadState()
+        try vault.refusePartial(state.config, "pull")
+        let ref = state.namedBranch.headRefID
+        let config = state.config
+        let recorded = Result { () throws(VaultError) in
+            try RemoteHeads(files: vault.files, config: config, tracked: ref)
+        }
+        var baselines = RemoteHeads()
+        switch recorded {
+        case .success(let heads): baselines = heads
+        case .failure(let error): if error.code != .refRewound || !acceptRewind { throw error }
+        }
+        let snapshot = try await vault.snapshot(of: remote, ref: ref)
+        if snapshot.isAbsent, baselines[ref] == nil {
+            throw VaultError(
+                .remoteNotFound, "\(remote.location) holds no vault \(vault.vaultID.text) yet", hint: "vaultctl push")
+        }
+        var fetched = Fetched(state: state, snapshot: snapshot, baselines: baselines)
+        guard let head = snapshot.head else {
+            if !acceptRewind {
+                try vault.checkNotRewound(
+                    nil, baseline: baselines[ref], graph: CommitGraph(store: vault.store, cipher: vault.cipher),
+                    remote: remote)
+            }
+            return fetched
+        }
+        try await refreshIndex(&state, snapshot, scratch)
+        fetched.state = state
+        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
+        let closure = ClosureFetcher(
+            vault: vault, fetcher: ObjectFetcher(remote: remote, batch: batch, observer: observer),
+            boundaries: state.config.shallowBoundaries)
+        var starts: [ObjectID] = []
+        for id in Set([state.head, baselines[ref]].compactMap { $0 }) where try vault.store.holds(id) {
+            starts.append(id)
+        }
+        let known = try closure.graph.ancestors(of: starts)
+        let commits = try await closure.fetchCommits(from: head, known: known)
+        if !acceptRewind {
+            try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
+        }
+        try SignaturePolicy(
+            index: state.index, graph: closure.graph,
+            checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
+            boundaries: state.config.shallowBoundaries
+        ).enforce(head: head, held: known, isClone: false)
+        try await closure.fetchContents(of: commits, known: starts)
+        (fetched.objects, fetched.bytes) = batch.count
+        try batch.commit(workers: vault.environment.workers)
+        try vault.recordSeen(
+            [(ref, head, snapshot.refBytes)], remote: remote.location, scratch: scratch)
+        return fetched
+    }
+
+    /// Merges the remote's index into the local one and fetches the keys of branches that are new here.
+    private func refreshIndex(
+        _ state: inout CloneState, _ snapshot: RemoteSnapshot, _ scratch: ScratchArea
+    ) async throws {
+        guard let index = snapshot.index else { return }
+        let merged = BranchIndex.merged(
+            local: state.index, remote: index, nowMs: vault.environment.clock.nowMs)
+        try Vault.checkGate(merged)
+        let missing = Set(merged.branches.compactMap(\.publicKeyID)).filter {
+            (try? vault.refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil)
+        }
+        if !missing.isEmpty {
+            let found = try await remote.readAll(missing.sorted { $0.text < $1.text }.map { .key($0) })
+            for (id, file) in found {
+                guard case .content(let bytes) = file, SignatureChecker.pem(bytes, cipher: vault.cipher) != nil
+                else { continue }
+                let place = try vault.layout.place(of: id)
+                try attempt("cannot store a public key") { () throws(Errno) in
+                    try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666)
+                }
+            }
+        }
+        if merged != state.index {
+            try vault.storeIndex(merged, scratch: scratch)
+            state.index = merged
+        }
+    }
+}
+
+/// The second half of a pull: accept, then move the working copy.
+private struct PullOperation {
+    let vault: Vault
+    let remote: any Remote
+    let options: PullOptions
+    let observer: any Observer
+    let incoming: Incoming.Fetched
+    let scratch: ScratchArea
+
+    func run() throws -> PullResult {
+        let state = incoming.state
+        guard let theirs = incoming.snapshot.head else { return result(.upToDate, new: state.head) }
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let move = WorkingCopyMove(
+            vault: vault, state: state, graph: graph, trees: trees, scratch: scratch, observer: observer)
+        guard let ours = state.head, ours != theirs else {
+            if state.head == theirs {
+                try accept(theirs)
+                return result(.upToDate, new: theirs)
+            }
+            return try fastForward(move, to: theirs)
+        }
+        if state.cloneBranch == nil { return try fastForward(move, to: theirs) }
+        if options.acceptRewind, try !graph.isAncestor(theirs, of: ours),
+            let baseline = incoming.baselines[incoming.snapshot.ref], try !graph.isAncestor(baseline, of: theirs)
+        {
+            return try acceptRewind(move, graph, trees, ours: ours, theirs: theirs)
+        }
+        if try graph.isAncestor(theirs, of: ours) {
+            try accept(theirs)
+            return result(.upToDate, new: ours)
+        }
+        if try graph.isAncestor(ours, of: theirs) { return try fastForward(move, to: theirs) }
+        if options.fastForwardOnly {
+            throw VaultError(
+                .notFastForward, "this branch and the one on \(remote.location) have both moved",
+                hint: "vaultctl pull without --ff-only merges them")
+        }
+        return try merge(move, graph, trees, ours: ours, theirs: theirs)
+    }
+
+    private func fastForward(_ move: WorkingCopyMove, to theirs: ObjectID) throws -> PullResult {
+        let state = move.state
+        guard state.cloneBranch != nil else {
+            // A read-only clone's head is the named ref itself, so accepting comes after the files.
+            let outcome = try move.run(to: theirs, verb: "pull") { try accept(theirs) }
+            return result(.fastForward, new: theirs, outcome)
+        }
+        try accept(theirs)
+        let outcome = try move.run(to: theirs, verb: "pull") {
+            try vault.moveRef(state.headRef, from: state.head, to: theirs, scratch: scratch)
+        }
+        try vault.recordOwnHead(theirs, ref: state.headRef, scratch: scratch)
+        return result(.fastForward, new: theirs, outcome)
+    }
+
+    private func merge(
+        _ move: WorkingCopyMove, _ graph: CommitGraph, _ trees: TreeReader, ours: ObjectID, theirs: ObjectID
+    ) throws -> PullResult {
+        let state = move.state
+        let base = try graph.mergeBase(ours, theirs).map { (id) throws(VaultError) in try graph.tree(of: id) }
+        let message = "Merge \(state.namedBranch.name) into \(state.cloneBranch?.name ?? "local")"
+        let merged = try commitMerge(
+            graph, trees, base: base, ours: ours, theirs: theirs, parents: [ours, theirs], message: message)
+        try accept(theirs)
+        let outcome = try move.run(to: merged, verb: "pull") {
+            try vault.moveRef(state.headRef, from: state.head, to: merged, scratch: scratch)
+        }
+        try vault.recordOwnHead(merged, ref: state.headRef, scratch: scratch)
+        return result(.merged, new: merged, outcome)
+    }
+
+    /// Takes a rewound remote: own work is put on top of it in one commit (spec 05 §6.3).
+    private func acceptRewind(
+        _ move: WorkingCopyMove, _ graph: CommitGraph, _ trees: TreeReader, ours: ObjectID, theirs: ObjectID
+    ) throws -> PullResult {
+        let state = move.state
+        let baseline = incoming.baselines[incoming.snapshot.ref]
+        // Without commits of our own beyond the old remote head there is nothing to carry over.
+        let hasOwnWork = try baseline.map { try !graph.isAncestor(ours, of: $0) } ?? true
+        var target = theirs
+        if hasOwnWork {
+            let base = try graph.mergeBase(ours, baseline ?? theirs)
+                .map { (id) throws(VaultError) in try graph.tree(of: id) }
+            let name = state.cloneBranch?.name ?? "local"
+            target = try commitMerge(
+                graph, trees, base: base, ours: ours, theirs: theirs, parents: [theirs],
+                message: "Re-apply \(name) work on top of the rewound \(state.namedBranch.name)")
+        }
+        try accept(theirs)
+        let outcome = try move.run(to: target, verb: "pull") {
+            try vault.moveRef(state.headRef, from: state.head, to: target, scratch: scratch)
+        }
+        try vault.recordOwnHead(target, ref: state.headRef, scratch: scratch)
+        return result(target == theirs ? .fastForward : .merged, new: target, outcome)
+    }
+
+    /// Merges two commits' trees and stores the commit, or refuses with the conflicting paths.
+    private func commitMerge(
+        _ graph: CommitGraph, _ trees: TreeReader, base: ObjectID?, ours: ObjectID, theirs: ObjectID,
+        parents: [ObjectID], message: String
+    ) throws -> ObjectID {
+        let state = incoming.state
+        try Vault.checkWritable(state.index)
+        let ourTree = try graph.tree(of: ours)
+        let merge = try ThreeWayMerge(trees: trees)
+            .merge(base: base, ours: ourTree, theirs: graph.tree(of: theirs))
+        guard merge.conflicts.isEmpty else {
+            let shown = merge.conflicts.prefix(5).map(\.description).joined(separator: ", ")
+            throw VaultError(
+                .conflicts, "both sides changed \(shown)\(merge.conflicts.count > 5 ? " and more" : ""); nothing was changed",
+                hint: "undo one side's change to these paths, commit, and pull again",
+                path: merge.conflicts.first?.description)
+        }
+        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
+        let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
+            .apply(merge.edits, to: ourTree)
+        guard let branch = state.cloneBranch else {
+            throw VaultError(.readOnlyClone, "this clone can not make a merge commit")
+        }
+        let key = try vault.signingKey(branch)
+        if key == nil { observer.warning("this clone's signing key is not here; the merge is not signed") }
+        let (id, _) = try CommitBuilder(
+            cipher: vault.cipher, random: vault.environment.random, branch: branch, key: key
+        ).build(tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
+        try batch.commit(workers: vault.environment.workers)
+        return id
+    }
+
+    /// Verify-then-accept (spec 05 §6.5): everything was checked and is held; the remote's exact bytes become the
+    /// local named ref, and its head the baseline.
+    private func accept(_ head: ObjectID) throws {
+        guard let bytes = incoming.snapshot.refBytes else { return }
+        let ref = incoming.snapshot.ref
+        if try vault.refs.bytes(of: .ref(ref)) != bytes {
+            try vault.storeRef(ref, old: try vault.refs.commit(of: ref), new: head, bytes: bytes, scratch: scratch)
+        }
+        var baselines = incoming.baselines
+        var config = incoming.state.config
+        try baselines.accept(head, for: ref, files: vault.files, config: &config, scratch: scratch)
+    }
+
+    private func result(
+        _ outcome: PullResult.Outcome, new: ObjectID?, _ moved: WorkingCopyMove.Outcome = .init()
+    ) -> PullResult {
+        PullResult(
+            outcome: outcome, branch: incoming.state.namedBranch.name, old: incoming.state.head, new: new,
+            changes: moved.changes, keptDirty: moved.keptDirty, notWritten: moved.notStored)
+    }
+}

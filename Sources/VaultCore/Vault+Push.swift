@@ -1,0 +1,258 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Publishes this clone's commits on the branch it works on (spec 05 §9). The remote's ref moves last, by
+    /// compare-and-swap, and only when every object it reaches is there.
+    ///
+    /// - Throws: `remoteMoved` or `notFastForward` when the remote has commits that this clone lacks, `leaseBroken`,
+    ///   `refRewound`, `readOnlyClone`, `keyWrong`, `objectCorrupt` or `objectMissing` naming a damaged local
+    ///   object, `conflicts` (with `pullFirst`), or what the remote throws. Commits stay committed here then.
+    public func push(
+        to remote: any Remote, _ options: PushOptions = PushOptions(), observer: any Observer = SilentObserver()
+    ) async throws -> PushResult {
+        try requireWritable("push")
+        let authorization = try keys.authorization()
+        let rounds = options.pullFirst ? 5 : 1
+        for round in 1...rounds {
+            do {
+                var result = try await PushOperation(
+                    vault: self, remote: remote, authorization: authorization, options: options, observer: observer
+                ).run()
+                result.retries = round - 1
+                return result
+            } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
+                _ = try await pull(from: remote, observer: observer)
+                environment.clock.sleep(milliseconds: try delay(round))
+            }
+        }
+        throw VaultError(
+            .remoteMoved, "the branch on \(remote.location) kept moving; \(rounds) rounds of pull and push were lost",
+            hint: "vaultctl push --pull")
+    }
+
+    /// 50 to 500 ms, times the round, so that two losers do not meet again.
+    private func delay(_ round: Int) throws(VaultError) -> Int64 {
+        let random = environment.random
+        let bytes = try crypto("random delay") { () throws(CryptoError) in try random.bytes(2) }
+        let fraction = Int64(bytes[0]) << 8 | Int64(bytes[1])
+        return (50 + fraction * 450 / 65_535) * Int64(round)
+    }
+}
+
+/// One round of `push`.
+private struct PushOperation {
+    let vault: Vault
+    let remote: any Remote
+    let authorization: WriteAuthorization
+    let options: PushOptions
+    let observer: any Observer
+
+    func run() async throws -> PushResult {
+        let lock = try vault.lock()
+        var state = try vault.loadState()
+        try Vault.checkWritable(state.index)
+        try vault.refusePartial(state.config, "push")
+        if try vault.mergeState() != nil {
+            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
+        }
+        guard let own = state.cloneBranch, let head = state.head else {
+            throw VaultError(.branchNotFound, "this clone has no commits of its own to push", hint: "clone again")
+        }
+        if options.requireClean { try await requireClean(state) }
+        let ref = options.branchOnly ? own.headRefID : state.namedBranch.headRefID
+        let snapshot = try await vault.snapshot(of: remote, ref: ref)
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
+        var baselines = try RemoteHeads(
+            files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
+        try checkName(state.namedBranch, snapshot)
+        if snapshot.head == head {
+            if !options.branchOnly, !options.dryRun {
+                try accept(snapshot.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
+            }
+            return result(.upToDate, state, old: head, new: head)
+        }
+        if !options.branchOnly { try check(snapshot, head: head, baselines[ref], graph) }
+        try enforcePolicy(state, graph, head: head, remoteHead: snapshot.head)
+        let plan = try plan(state, own, snapshot, graph, head: head, ref: ref)
+        if options.dryRun {
+            return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+        }
+        let publisher = Publisher(
+            remote: remote, authorization: authorization, store: vault.store, observer: observer)
+        switch try await publisher.publish(plan) {
+        case .published: break
+        case .conflict(let file):
+            if file == .ref(own.headRefID), !options.branchOnly {
+                try renameOwnRef(own, state, lock.scratch)
+                throw moved("another clone has this clone's branch name there; it was renamed here")
+            }
+            throw moved("another client wrote \(file.path) first")
+        }
+        try finish(plan, head, ref, &baselines, &state, lock.scratch)
+        return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+    }
+
+    private func moved(_ why: String) -> VaultError {
+        VaultError(
+            .remoteMoved, "\(remote.location) moved: \(why); your commits are safe here", hint: "vaultctl pull")
+    }
+
+    /// What the remote may hold for this push to be allowed.
+    private func check(
+        _ snapshot: RemoteSnapshot, head: ObjectID, _ baseline: ObjectID?, _ graph: CommitGraph
+    ) throws(VaultError) {
+        if let lease = options.lease {
+            guard snapshot.head == (lease ?? baseline) else {
+                throw VaultError(
+                    .leaseBroken,
+                    "the branch on \(remote.location) is at \(snapshot.head?.text ?? "nothing"), not at "
+                        + "\((lease ?? baseline)?.text ?? "nothing")", hint: "vaultctl fetch")
+            }
+            return
+        }
+        if options.force {
+            observer.warning("replacing the remote head \(snapshot.head?.text ?? "(none)") with \(head.text)")
+            return
+        }
+        guard let remoteHead = snapshot.head else {
+            guard baseline == nil else {
+                throw VaultError(
+                    .refRewound,
+                    "\(remote.location) no longer has the branch that this clone got from it or sent to it",
+                    hint: "check the address; push --force publishes to it again")
+            }
+            return
+        }
+        guard try vault.store.holds(remoteHead) else { throw moved("it has commits that are not here") }
+        if let baseline, baseline != remoteHead, try !graph.isAncestor(baseline, of: remoteHead) {
+            try vault.checkNotRewound(remoteHead, baseline: baseline, graph: graph, remote: remote)
+        }
+        guard try graph.isAncestor(remoteHead, of: head) else {
+            throw moved("it has commits that this branch does not contain")
+        }
+    }
+
+    /// A branch of ours must not take a name that the remote uses for another ref (spec 05 §6.2).
+    private func checkName(_ named: BranchRecord, _ snapshot: RemoteSnapshot) throws(VaultError) {
+        guard let index = snapshot.index, index.branch(id: named.branchID) == nil else { return }
+        let taken = index.branches.contains {
+            $0.type == .named && $0.name == named.name && $0.headRefID != named.headRefID
+        }
+        guard taken else { return }
+        throw VaultError(
+            .nameTaken, "\(remote.location) has another branch named '\(named.name)'", hint: "rename yours and push again")
+    }
+
+    private func enforcePolicy(
+        _ state: CloneState, _ graph: CommitGraph, head: ObjectID, remoteHead: ObjectID?
+    ) throws(VaultError) {
+        var held: Set<ObjectID> = []
+        if let remoteHead, try vault.store.holds(remoteHead) { held = try graph.ancestors(of: [remoteHead]) }
+        try SignaturePolicy(
+            index: state.index, graph: graph,
+            checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
+            boundaries: state.config.shallowBoundaries
+        ).enforce(head: head, held: held, isClone: false)
+    }
+
+    private func plan(
+        _ state: CloneState, _ own: BranchRecord, _ snapshot: RemoteSnapshot, _ graph: CommitGraph, head: ObjectID,
+        ref: RefID
+    ) throws -> PublishPlan {
+        let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil }
+        let known = try remoteHead.map { try graph.ancestors(of: [$0]) } ?? []
+        let commits = try graph.ancestors(of: [head], stoppingAt: known).sorted()
+        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
+            .objects(of: commits, remote: remoteHead)
+        var size: Int64 = 0
+        for id in objects { size += try vault.store.size(id) ?? 0 }
+        var plan = PublishPlan(
+            commits: commits, objects: objects, keys: [],
+            namedRef: (ref, snapshot.expectedRef, try vault.refs.encode(head, random: vault.environment.random)),
+            size: size)
+        let isRegistered = snapshot.index?.branch(id: own.branchID) != nil
+        let merged = snapshot.index.map {
+            BranchIndex.merged(local: state.index, remote: $0, nowMs: vault.environment.clock.nowMs)
+        } ?? state.index
+        if snapshot.index == nil || merged != snapshot.index {
+            let bytes = try vault.refs.encodeIndex(merged, random: vault.environment.random)
+            plan.index = (vault.ids.index, snapshot.expectedIndex, bytes)
+        }
+        if !isRegistered {
+            plan.keys = try keys(state.index, missingFrom: snapshot.index)
+            if !options.branchOnly, let bytes = try vault.refs.bytes(of: .ref(own.headRefID)) {
+                plan.cloneRef = (own.headRefID, bytes)
+            }
+        }
+        return plan
+    }
+
+    /// Stored public keys of branches that the remote's index does not list.
+    private func keys(_ local: BranchIndex, missingFrom remote: BranchIndex?) throws -> [(id: KeyID, bytes: [UInt8])] {
+        let known = Set((remote?.branches ?? []).compactMap(\.publicKeyID))
+        var result: [(id: KeyID, bytes: [UInt8])] = []
+        for id in Set(local.branches.compactMap(\.publicKeyID)).subtracting(known).sorted(by: { $0.text < $1.text }) {
+            guard let bytes = try vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { continue }
+            result.append((id, bytes))
+        }
+        return result
+    }
+
+    /// Two inits with one vault key derive one clone ref id; the loser takes a fresh one (spec 05 §3.1).
+    private func renameOwnRef(_ own: BranchRecord, _ state: CloneState, _ scratch: ScratchArea) throws {
+        guard let head = state.head else { return }
+        let random = vault.environment.random
+        var index = state.index
+        guard let position = index.branches.firstIndex(where: { $0.branchID == own.branchID }) else { return }
+        let fresh = try decoding("naming a ref") { () throws(FormatError) in
+            try RefID.random(.clone, using: random)
+        }
+        index.branches[position].headRefID = fresh
+        try vault.storeRef(fresh, old: nil, new: head, scratch: scratch)
+        try vault.storeIndex(index, scratch: scratch)
+    }
+
+    private func finish(
+        _ plan: PublishPlan, _ head: ObjectID, _ ref: RefID, _ baselines: inout RemoteHeads,
+        _ state: inout CloneState, _ scratch: ScratchArea
+    ) throws {
+        try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.pushBeforeLocal) }
+        if let index = plan.index {
+            let merged = try vault.refs.decodeIndex(index.bytes, vault.ids.index)
+            try vault.storeIndex(merged, bytes: index.bytes, scratch: scratch)
+        }
+        if !options.branchOnly { try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch) }
+        try vault.files.remove("pending_registration.json")
+    }
+
+    /// Records the remote's head as this clone's baseline, with the exact bytes that are there.
+    private func accept(
+        _ bytes: [UInt8], _ head: ObjectID, _ ref: RefID, _ baselines: inout RemoteHeads, _ state: inout CloneState,
+        _ scratch: ScratchArea
+    ) throws {
+        if try vault.refs.bytes(of: .ref(ref)) != bytes {
+            try vault.storeRef(ref, old: try vault.refs.commit(of: ref), new: head, bytes: bytes, scratch: scratch)
+        }
+        try baselines.accept(head, for: ref, files: vault.files, config: &state.config, scratch: scratch)
+        try vault.recordSeen([(ref, head, bytes)], remote: remote.location, scratch: scratch)
+    }
+
+    private func requireClean(_ state: CloneState) async throws {
+        let status = try vault.status()
+        guard status.isClean else {
+            throw VaultError(.dirtyTree, "the working copy has uncommitted changes", hint: "vaultctl commit")
+        }
+    }
+
+    private func result(
+        _ outcome: PushResult.Outcome, _ state: CloneState, old: ObjectID?, new: ObjectID?, _ plan: PublishPlan? = nil
+    ) -> PushResult {
+        PushResult(
+            outcome: outcome, branch: state.namedBranch.name, old: old, new: new, commits: plan?.commits.count ?? 0,
+            objects: plan?.objects.count ?? 0, bytes: plan?.size ?? 0, retries: 0)
+    }
+}

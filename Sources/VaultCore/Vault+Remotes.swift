@@ -1,0 +1,153 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// The recorded places of a vault, in the reference's own files `local/base_url` and `local/remotes.json`
+/// (spec 03 §2), so that both tools talk to the same place.
+extension Vault {
+    private static let fileName = "remotes.json"
+    private static let limit = 256
+
+    /// Where this vault is published: the default remote, else `base_url`; nil when none is recorded.
+    public func recordedServer() throws(VaultError) -> String? {
+        if let record = try defaultRemote() { return record.url }
+        return try baseURL()
+    }
+
+    /// The text of `local/base_url` or its legacy place.
+    func baseURL() throws(VaultError) -> String? {
+        var bytes = try files.read("base_url", limit: 8192)
+        if bytes == nil {
+            bytes = try attempt("cannot read base_url") { () throws(Errno) in
+                try layout.vault.contents("base_url", limit: 8192)
+            }
+        }
+        guard let bytes else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let trimmed = text.unicodeScalars.drop { $0.properties.isWhitespace }
+        let end = trimmed.lastIndex { !$0.properties.isWhitespace }
+        guard let end else { return nil }
+        return String(trimmed[...end])
+    }
+
+    /// Records where this vault is published.
+    public func setServer(_ url: String) throws {
+        let lock = try lock()
+        if let record = try defaultRemote() {
+            try change(lock.scratch) { records in
+                guard let position = records.firstIndex(where: { $0.name == record.name }) else { return }
+                records[position].url = url
+            }
+        } else {
+            try files.write("base_url", url.bytes, scratch: lock.scratch)
+        }
+    }
+
+    /// The saved remotes, in file order.
+    public func remotes() throws(VaultError) -> [RemoteRecord] {
+        try storedRemotes().map(\.record)
+    }
+
+    func defaultRemote() throws(VaultError) -> RemoteRecord? {
+        try remotes().first { $0.isDefault }
+    }
+
+    /// Saves a new remote; the first one, and one added as default, becomes the default.
+    /// - Throws: `nameTaken`, `usage` for a name that is not `[A-Za-z0-9_-]{1,64}`.
+    public func addRemote(name: String, url: String, isDefault: Bool) throws {
+        guard (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ byte in
+                byte == 0x5F || byte == 0x2D || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte)
+            })
+        else { throw VaultError(.usage, "a remote's name has 1 to 64 letters, digits, '_' and '-'") }
+        let lock = try lock()
+        let now = environment.clock.nowMs
+        let id = vaultID.text
+        try change(lock.scratch) { records in
+            guard !records.contains(where: { $0.name == name }) else {
+                throw VaultError(.nameTaken, "there is a remote '\(name)' already", hint: "vaultctl remote set-url")
+            }
+            guard records.count < Self.limit else { throw VaultError(.refused, "too many remotes") }
+            let becomesDefault = isDefault || records.isEmpty
+            if becomesDefault { for index in records.indices { records[index].isDefault = false } }
+            records.append(
+                RemoteRecord(
+                    name: name, url: url, vaultID: id, isDefault: becomesDefault, verifiesTLS: true,
+                    createdAtMs: now, lastOkMs: nil))
+        }
+    }
+
+    /// Forgets a remote.
+    public func removeRemote(name: String) throws {
+        try edit(name) { records, position in records.remove(at: position) }
+    }
+
+    /// Renames a remote.
+    public func renameRemote(_ name: String, to newName: String) throws {
+        try edit(name) { records, position in
+            guard !records.contains(where: { $0.name == newName }) else {
+                throw VaultError(.nameTaken, "there is a remote '\(newName)' already")
+            }
+            records[position].name = newName
+        }
+    }
+
+    /// Changes a remote's address.
+    public func setRemoteURL(name: String, url: String) throws {
+        try edit(name) { records, position in records[position].url = url }
+    }
+
+    /// Makes a remote the default one.
+    public func setDefaultRemote(name: String) throws {
+        try edit(name) { records, position in
+            for index in records.indices { records[index].isDefault = index == position }
+        }
+    }
+
+    private func edit(_ name: String, _ body: (inout [RemoteRecord], Int) throws -> Void) throws {
+        let lock = try lock()
+        try change(lock.scratch) { records in
+            guard let position = records.firstIndex(where: { $0.name == name }) else {
+                throw VaultError(.remoteNotFound, "there is no remote '\(name)'", hint: "vaultctl remote")
+            }
+            try body(&records, position)
+        }
+    }
+
+    private func storedRemotes() throws(VaultError) -> [(record: RemoteRecord, json: JSONValue)] {
+        guard let bytes = try files.read(Self.fileName) else { return [] }
+        let damaged = VaultError(
+            .objectCorrupt, "local/remotes.json does not read", hint: "move it away and add the remotes again",
+            path: "local/remotes.json")
+        guard let value = try? JSONReader.parse(bytes.span), let items = value.items else { throw damaged }
+        var result: [(record: RemoteRecord, json: JSONValue)] = []
+        for item in items {
+            guard let name = item["name"]?.text, let url = item["url"]?.text else { throw damaged }
+            let record = RemoteRecord(
+                name: name, url: url, vaultID: item["vault_id"]?.text,
+                isDefault: item["is_default"]?.boolean ?? false, verifiesTLS: item["tls_verify"]?.boolean ?? true,
+                createdAtMs: item["created_at"]?.int ?? 0, lastOkMs: item["last_health_at"]?.int)
+            result.append((record, item))
+        }
+        return result
+    }
+
+    private func change(_ scratch: ScratchArea, _ body: (inout [RemoteRecord]) throws -> Void) throws {
+        let stored = try storedRemotes()
+        var records = stored.map(\.record)
+        try body(&records)
+        let items = records.map { record -> JSONValue in
+            let old = stored.first { $0.record.createdAtMs == record.createdAtMs && $0.record.name == record.name }?.json
+            return (old ?? .object([]))
+                .setting("name", to: .string(record.name))
+                .setting("url", to: .string(record.url))
+                .setting("vault_id", to: .optional(record.vaultID))
+                .setting("is_default", to: .bool(record.isDefault))
+                .setting("tls_verify", to: .bool(record.verifiesTLS))
+                .setting("created_at", to: .integer(record.createdAtMs))
+                .setting("last_health_at", to: old?["last_health_at"] ?? .null)
+                .setting("last_health_status", to: old?["last_health_status"] ?? .null)
+        }
+        try files.write(Self.fileName, .array(items), scratch: scratch)
+    }
+}

@@ -1,0 +1,125 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Compares the working copy with the head, and the head with what is known of the remote. No request is made.
+    /// - Throws: `formatUnsupported`, `objectCorrupt`, `objectMissing`, or an I/O error.
+    public func status(_ options: StatusOptions = StatusOptions()) throws -> StatusReport {
+        let state = try loadState()
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: store, cipher: cipher)
+        var changes = Changes()
+        var look: WorkingChanges?
+        if mode != .bare {
+            let loaded = StatCache.load(layout: layout)?.tree
+            let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
+            var found = try self.look(tracked, collectsIgnored: options.includeIgnored)
+            let kept = try notStored().union(try notCheckedOut(state.config, tracked))
+            found.deleted.removeAll { kept.contains($0.path) }
+            refreshCache(found, tree: tracked.tree, loadedFor: loaded)
+            changes = found.changes
+            look = found
+        }
+        restrict(&changes, to: options.paths)
+        let merge = try mergeState()
+        return StatusReport(
+            directory: root, vaultID: vaultID, mode: mode, branch: state.namedBranch.name, head: state.head,
+            remote: try remoteState(state, graph), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
+            changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
+            ignored: look?.ignored ?? [], stashCount: stashCount(), interrupted: try Journal.read(files)?.verb,
+            overwrittenHead: overwrittenHead(state, graph: graph))
+    }
+
+    /// Tracked paths of a sparse clone that were never written to disk (spec 03 §2.5).
+    private func notCheckedOut(_ config: CloneConfig, _ tracked: StatCache) throws(VaultError) -> Set<VaultPath> {
+        guard config.isSparse else { return [] }
+        let recorded = try files.readObject("checkout.json")
+        let written = recorded.map { Set(($0["paths"]?.items ?? []).compactMap(\.text).map(\.bytes)) }
+        var result: Set<VaultPath> = []
+        for entry in tracked.entries {
+            let isWritten: Bool
+            if let written {
+                isWritten = written.contains(entry.path.bytes)
+            } else {
+                isWritten = try store.holds(entry.blobID)
+            }
+            if !isWritten { result.insert(entry.path) }
+        }
+        return result
+    }
+
+    private func restrict(_ changes: inout Changes, to paths: [VaultPath]) {
+        guard !paths.isEmpty else { return }
+        func outside(_ path: VaultPath) -> Bool { !paths.contains { path.isAtOrBelow($0) } }
+        changes.added.removeAll(where: outside)
+        changes.modified.removeAll(where: outside)
+        changes.deleted.removeAll(where: outside)
+    }
+
+    /// The state of a merge that the reference or a later version started; nil when there is none.
+    func mergeState() throws(VaultError) -> (ours: ObjectID?, theirs: ObjectID?, conflicts: [VaultPath])? {
+        guard let value = try files.readObject("merge_state.json") else { return nil }
+        func id(_ names: [String]) -> ObjectID? {
+            names.lazy.compactMap { value[name: $0]?.text }.compactMap { try? ObjectID($0) }.first
+        }
+        var names = (value["conflict_paths"]?.items ?? []).compactMap(\.text)
+        if names.isEmpty, let legacy = value["conflicts"] {
+            names = legacy.items?.compactMap(\.text) ?? legacy.members?.map(\.name) ?? []
+        }
+        return (
+            id(["ours_commit_id", "clone_commit_id"]), id(["theirs_commit_id", "named_commit_id"]),
+            names.compactMap { try? VaultPath($0) }.sorted()
+        )
+    }
+
+    private func stashCount() -> Int {
+        var count = 0
+        if let own = try? layout.ownFolder(create: false), let stash = try? own.openDirectory("stash".bytes) {
+            count += ((try? stash.entries()) ?? []).count
+        }
+        if let stash = try? layout.local.openDirectory("stash".bytes) {
+            count += ((try? stash.entries()) ?? []).filter { $0.name.suffix(4) == ".zip".bytes[...] }.count
+        }
+        return count
+    }
+
+    /// How the head relates to the remote head last seen or accepted. Never claims more than is known.
+    private func remoteState(_ state: CloneState, _ graph: CommitGraph) throws(VaultError) -> RemoteState {
+        let record = try defaultRemote()
+        let url = try recordedServer()
+        let ref = state.namedBranch.headRefID
+        var result = RemoteState(
+            name: record?.name ?? "origin", url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
+            behind: nil, behindIsLowerBound: false)
+        guard let url else {
+            result.relation = .unknown
+            return result
+        }
+        if let seen = try seenHead(remote: url, ref: ref) {
+            result.head = seen.commit
+            result.seenMs = seen.timeMs
+            if seen.commit == nil { result.relation = .absent }
+        } else if let heads = try? RemoteHeads(files: files, config: state.config, tracked: ref) {
+            result.head = heads[ref]
+        }
+        guard let remote = result.head, let head = state.head else { return result }
+        if remote == head {
+            (result.relation, result.ahead, result.behind) = (.upToDate, 0, 0)
+            return result
+        }
+        guard try store.holds(remote) else {
+            result.relation = .behind
+            return result
+        }
+        do throws(VaultError) {
+            let (ahead, behind) = try graph.divergence(head, remote)
+            result.ahead = ahead
+            result.behind = behind
+            result.relation = behind == 0 ? .ahead : ahead == 0 ? .behind : .diverged
+        } catch {
+            guard error.code == .objectMissing else { throw error }
+            (result.relation, result.behindIsLowerBound) = (.behind, true)
+        }
+        return result
+    }
+}

@@ -1,0 +1,102 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Commits given contents at given paths, without scanning the working copy (spec 05 §5.1). The files are written
+    /// to the working copy before the head moves.
+    ///
+    /// - Throws: `remoteMoved` when `expectedBlob` is not what the path holds, `dirtyTree` when a path has uncommitted
+    ///   edits, `secretInCommit`, `unsafePath`, `readOnlyClone`, or an I/O error. Nothing has changed then.
+    public func write(_ request: WriteRequest, observer: any Observer = SilentObserver()) throws -> WriteResult {
+        try requireWritable("write")
+        try Self.checkMessage(request.message)
+        guard let first = request.files.first else { throw VaultError(.usage, "no file was given") }
+        guard Set(request.files.map(\.path)).count == request.files.count else {
+            throw VaultError(.usage, "a path was given twice")
+        }
+        let lock = try lock()
+        let state = try loadState()
+        try Self.checkWritable(state.index)
+        try refusePartial(state.config, "write")
+        if try mergeState() != nil {
+            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
+        }
+        guard let branch = state.cloneBranch else {
+            throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
+        }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
+        let trees = TreeReader(store: StagedStore(store: store, batch: batch), cipher: cipher)
+        let headTree = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        if let expected = request.expectedBlob {
+            guard try entry(first.path, headTree, trees)?.blobID == expected else {
+                throw VaultError(
+                    .remoteMoved, "\(first.path) does not hold \(expected.text)", path: first.path.description)
+            }
+        }
+        let writer = BlobWriter(
+            cipher: cipher, batch: batch, random: environment.random, deflates: state.deflatesBlobs)
+        var edits: [TreeEditor.Edit] = []
+        var blobs: [(path: VaultPath, blob: ObjectID)] = []
+        for file in request.files {
+            let stored = try store(file.content, file.path, writer)
+            let old = try entry(file.path, headTree, trees)
+            if let old, old.contentHash == stored.contentHash, old.size == stored.size {
+                blobs.append((file.path, old.blobID))
+                continue
+            }
+            let type = ContentType.guess(name: file.path.lastSegment)
+            edits.append(TreeEditor.Edit(path: file.path, entry: stored.entry(contentType: type)))
+            blobs.append((file.path, stored.id))
+        }
+        guard !edits.isEmpty else { return WriteResult(blobs: blobs, commit: nil) }
+        edits.sort { $0.path < $1.path }
+        let tree = try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply(edits, to: headTree)
+        let key = try signingKey(branch)
+        if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
+        let (id, commit) = try CommitBuilder(cipher: cipher, random: environment.random, branch: branch, key: key)
+            .build(
+                tree: tree, parents: state.head.map { [$0] } ?? [],
+                message: request.message ?? "write \(first.path)", timeMs: commitTimeMs(), batch: batch)
+        try batch.commit(workers: environment.workers)
+        let move = WorkingCopyMove(
+            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            scratch: lock.scratch, observer: observer)
+        let scratch = lock.scratch
+        _ = try move.run(to: id, verb: "write") {
+            try moveRef(state.headRef, from: state.head, to: id, scratch: scratch)
+        }
+        try recordCheckout(added: edits.map(\.path), removed: [], config: state.config, scratch: scratch)
+        try recordOwnHead(id, ref: state.headRef, scratch: scratch)
+        return WriteResult(blobs: blobs, commit: try describe(id, commit, index: state.index))
+    }
+
+    private func entry(_ path: VaultPath, _ tree: ObjectID?, _ trees: TreeReader) throws(VaultError) -> FileEntry? {
+        guard let tree else { return nil }
+        return try trees.entry(path, in: tree)?.file
+    }
+
+    private func store(_ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter) throws -> StoredBlob {
+        switch content {
+        case .bytes(let bytes): return try writer.store(bytes)
+        case .descriptor(let number):
+            let file = try attempt("cannot read the input") { () throws(Errno) in
+                try LinuxFile(duplicating: number)
+            }
+            return try writer.store(file, sizeHint: 0)
+        case .file(let local):
+            let place = FilePath(local)
+            guard let name = place.lastComponent else {
+                throw VaultError(.usage, "\(place.text) is not the name of a file", path: place.text)
+            }
+            let folder = try attempt("cannot open \(place.text)", path: place.text) { () throws(Errno) in
+                try environment.fileSystem.openDirectory(place.parent)
+            }
+            let secrets = try SecretGuard(
+                local: layout.local, allowed: [], scansContent: try settings().scansForSecrets)
+            return try FileStorer(writer: writer, secrets: secrets)
+                .store(VaultPath(unchecked: name), in: folder).0
+        }
+    }
+}

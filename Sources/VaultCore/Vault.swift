@@ -1,0 +1,105 @@
+internal import VaultCrypto
+public import VaultFormat
+package import VaultSystem
+
+/// A clone of a vault on this machine: its encrypted store, its keys and its working copy.
+///
+/// Reading functions take no lock and see the state before or after a concurrent change, never between. Writing
+/// functions hold the clone's lock (`locked` when another process keeps it too long). Functions that talk to a
+/// remote say so by taking one, and are `async`.
+public final class Vault: Sendable {
+    let environment: VaultEnvironment
+    let layout: CloneLayout
+    let files: LocalFiles
+    let cipher: VaultCipher
+    let readKey: ReadKey
+    let ids: DerivedIDs
+    let store: ObjectStore
+    let refs: RefStore
+    let lockTimeout: Double
+    let verb: String
+    let keys: KeyHolder
+    /// `clone_mode.json`, present on read-only clones.
+    let readOnlyBranch: String?
+
+    /// The id of the vault.
+    public let vaultID: VaultID
+    /// How this clone may be used.
+    public let mode: CloneMode
+
+    init(
+        environment: VaultEnvironment, layout: CloneLayout, keys: KeyHolder, mode: CloneMode, readOnlyBranch: String?,
+        lockTimeout: Double, verb: String
+    ) throws(VaultError) {
+        self.environment = environment
+        self.layout = layout
+        self.keys = keys
+        self.mode = mode
+        self.readOnlyBranch = readOnlyBranch
+        self.lockTimeout = lockTimeout
+        self.verb = verb
+        files = LocalFiles(layout: layout)
+        vaultID = keys.vaultID
+        let readKey = keys.readKey
+        self.readKey = readKey
+        let vaultID = keys.vaultID
+        cipher = try decoding("preparing the cipher") { () throws(FormatError) in try VaultCipher(readKey: readKey) }
+        ids = try decoding("deriving ids") { () throws(FormatError) in
+            try DerivedIDs(readKey: readKey, vaultID: vaultID)
+        }
+        store = ObjectStore(layout: layout)
+        refs = RefStore(layout: layout, cipher: cipher)
+    }
+
+    /// The vault root, as text for messages.
+    public var root: String { layout.rootPath.text }
+
+    /// The vault root.
+    package var rootPath: FilePath { layout.rootPath }
+
+    /// Takes the clone lock and finishes or undoes what an interrupted command left.
+    func lock() throws -> CloneLock {
+        let lock = try CloneLock.acquire(
+            layout: layout, environment: environment, timeout: lockTimeout, verb: verb)
+        try recover(lock)
+        return lock
+    }
+
+    /// Refuses on clones that can not commit.
+    func requireWritable(_ what: String) throws(VaultError) {
+        guard mode != .readOnly else {
+            throw VaultError(
+                .readOnlyClone, "this clone holds the read key only, so it can not \(what)",
+                hint: "clone again with the vault key", path: root)
+        }
+    }
+}
+
+/// The keys of an open clone. The write key is derived when it is first needed.
+final class KeyHolder: Sendable {
+    let vaultID: VaultID
+    let readKey: ReadKey
+    private let derived: Locked<WriteKey?>
+    private let derive: @Sendable () throws(VaultError) -> WriteKey?
+
+    init(
+        vaultID: VaultID, readKey: ReadKey, writeKey: WriteKey? = nil,
+        derive: @escaping @Sendable () throws(VaultError) -> WriteKey? = { () throws(VaultError) in nil }
+    ) {
+        self.vaultID = vaultID
+        self.readKey = readKey
+        derived = Locked(writeKey)
+        self.derive = derive
+    }
+
+    /// What proves to a remote that this clone may write.
+    /// - Throws: `readOnlyClone` when only the read key is held.
+    func authorization() throws(VaultError) -> WriteAuthorization {
+        if let key = derived.withLock({ $0 }) { return WriteAuthorization(vaultID: vaultID, writeKey: key) }
+        guard let key = try derive() else {
+            throw VaultError(.readOnlyClone, "only the read key is at hand, so nothing can be published")
+        }
+        derived.withLock { $0 = key }
+        return WriteAuthorization(vaultID: vaultID, writeKey: key)
+    }
+}

@@ -1,0 +1,250 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// One file to be put into the working copy.
+struct CheckoutItem: Sendable {
+    var path: VaultPath
+    var entry: FileEntry
+}
+
+/// Writes and removes files of the working copy: through temporary names, never through a link, never in place
+/// (spec 03 §8, 05 §12).
+///
+/// The caller has made sure that nothing uncommitted is in the way.
+struct Checkout: Sendable {
+    let root: any Directory
+    let scratch: ScratchArea
+    let blobs: BlobReader
+    let workers: Int
+    let observer: any Observer
+    let failPoints: FailPoints
+
+    /// What was written, and what this platform can not hold.
+    struct Outcome: Sendable {
+        /// Path and the numbers of the file as it stands there now; sorted by path.
+        var written: [(path: VaultPath, stat: StatKey)] = []
+        var notStored: [SkippedEntry] = []
+        var bytes: Int64 = 0
+    }
+
+    /// Files of one folder that one worker writes.
+    private static let groupSize = 128
+
+    /// Writes all items, which must be sorted by path.
+    /// - Throws: on the first file that can not be written for a reason that another try could mend; the caller
+    ///   does not move the head then.
+    func write(_ items: [CheckoutItem]) throws -> Outcome {
+        try makeFolders(items)
+        let groups = grouped(items)
+        let outcome = Locked(Outcome())
+        let total = items.count
+        try WorkerPool.forEach(count: groups.count, workers: workers) { index in
+            let part = try write(group: items[groups[index]])
+            let done = outcome.withLock { outcome -> (Int, Int64) in
+                outcome.written += part.written
+                outcome.notStored += part.notStored
+                outcome.bytes += part.bytes
+                return (outcome.written.count, outcome.bytes)
+            }
+            observer.progress(Progress(phase: .checkout, done: done.0, total: total, bytes: done.1))
+        }
+        var result = outcome.withLock { $0 }
+        result.written.sort { $0.path < $1.path }
+        result.notStored.sort { $0.path.lexicographicallyPrecedes($1.path) }
+        return result
+    }
+
+    /// Makes everything written so far durable.
+    func sync() throws(VaultError) {
+        try attempt("cannot sync the working copy") { () throws(Errno) in try root.syncFileSystem() }
+    }
+
+    private func grouped(_ items: [CheckoutItem]) -> [Range<Int>] {
+        var groups: [Range<Int>] = []
+        var start = 0
+        while start < items.count {
+            let parent = items[start].path.parent
+            var end = start + 1
+            while end < items.count, end - start < Self.groupSize, items[end].path.parent == parent { end += 1 }
+            groups.append(start..<end)
+            start = end
+        }
+        return groups
+    }
+
+    private func makeFolders(_ items: [CheckoutItem]) throws(VaultError) {
+        var made: Set<VaultPath> = []
+        for item in items {
+            guard let parent = item.path.parent, !made.contains(parent) else { continue }
+            var current: any Directory = root
+            var path: VaultPath?
+            for segment in parent.segments {
+                path = path.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
+                do throws(Errno) {
+                    do throws(Errno) {
+                        current = try current.openDirectory(segment)
+                    } catch .noSuchFile {
+                        try current.createDirectory(segment, mode: 0o777)
+                        current = try current.openDirectory(segment)
+                    }
+                } catch .nameTooLong {
+                    break  // reported with the files below it
+                } catch {
+                    throw Self.inTheWay(error, path ?? parent)
+                }
+                if let path { made.insert(path) }
+            }
+        }
+    }
+
+    private func write(group items: ArraySlice<CheckoutItem>) throws -> Outcome {
+        var outcome = Outcome()
+        guard let first = items.first else { return outcome }
+        let folder: any Directory
+        do throws(Errno) {
+            folder = try root.openDirectory(beneath: first.path.parent?.bytes ?? [])
+        } catch .nameTooLong {
+            outcome.notStored = items.map { SkippedEntry(path: $0.path.bytes, reason: .nameTooLong) }
+            return outcome
+        } catch {
+            throw Self.inTheWay(error, first.path)
+        }
+        for item in items {
+            let name = item.path.lastSegment
+            do throws(Errno) {
+                try failPoints.hit(.checkoutBeforeFile)
+            } catch { throw VaultError.io(error, "interrupted") }
+            do {
+                let stat = try write(item, named: name, in: folder)
+                outcome.written.append((item.path, stat))
+                outcome.bytes += item.entry.size
+            } catch let error as VaultError where error.cause == "\(Errno.nameTooLong)" {
+                outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTooLong))
+            }
+        }
+        return outcome
+    }
+
+    private func write(_ item: CheckoutItem, named name: [UInt8], in folder: any Directory) throws -> StatKey {
+        var existing: FileStatus?
+        do throws(Errno) {
+            existing = try folder.status(of: name)
+        } catch .noSuchFile {
+            existing = nil
+        } catch {
+            throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
+        }
+        if existing?.kind == .directory { throw Self.inTheWay(.isADirectory, item.path) }
+        let pending = try PendingFile(in: scratch, replacing: existing)
+        if let bytes = try blobs.small(item.entry) {
+            try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
+                try pending.file.write(bytes.span)
+            }
+        } else {
+            try blobs.stream(item.entry, trusting: true) { chunk in
+                try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
+                    try pending.file.write(chunk)
+                }
+            }
+        }
+        do throws(Errno) {
+            try pending.publish(as: name, in: folder, replacing: existing != nil)
+            return StatKey(try folder.status(of: name))
+        } catch .fileExists {
+            throw VaultError(
+                .dirtyTree, "\(item.path) appeared while this command ran and was not overwritten",
+                hint: "move it away and run the command again", path: item.path.description)
+        } catch {
+            throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
+        }
+    }
+
+    /// Removes tracked files and the folders that they leave empty. A path with anything but a plain file at it,
+    /// or nothing, is left alone.
+    func remove(_ paths: [VaultPath]) throws(VaultError) {
+        var parents: Set<VaultPath> = []
+        for path in paths {
+            do throws(Errno) {
+                let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
+                guard try folder.status(of: path.lastSegment).kind == .regular else { continue }
+                try folder.removeFile(path.lastSegment)
+            } catch {
+                switch error {
+                case .noSuchFile, .notADirectory, .tooManyLinks: break
+                default: throw .io(error, "cannot remove \(path)", path: path.description)
+                }
+            }
+            var parent = path.parent
+            while let folder = parent, parents.insert(folder).inserted { parent = folder.parent }
+        }
+        // Deepest first: a folder is emptied before its parent is tried.
+        for folder in parents.sorted(by: { $0.segments.count > $1.segments.count }) {
+            do throws(Errno) {
+                try root.openDirectory(beneath: folder.parent?.bytes ?? []).removeDirectory(folder.lastSegment)
+            } catch {
+                switch error {
+                case .directoryNotEmpty, .fileExists, .noSuchFile, .notADirectory, .tooManyLinks: break
+                default: throw .io(error, "cannot remove the folder \(folder)", path: folder.description)
+                }
+            }
+        }
+    }
+
+    private static func inTheWay(_ errno: Errno, _ path: VaultPath) -> VaultError {
+        switch errno {
+        case .notADirectory, .tooManyLinks:
+            VaultError(
+                .dirtyTree, "a file or link stands where the folder of \(path) belongs",
+                hint: "move it away and run the command again", path: path.description, cause: errno)
+        case .isADirectory:
+            VaultError(
+                .dirtyTree, "a folder stands where the file \(path) belongs",
+                hint: "move it away and run the command again", path: path.description, cause: errno)
+        default: .io(errno, "cannot write \(path)", path: path.description)
+        }
+    }
+}
+
+/// A file being written before it gets its name. Without a name where the file system allows it, so that a kill
+/// leaves no plaintext behind.
+private struct PendingFile {
+    let file: any File
+    private let name: [UInt8]?
+    private let scratch: ScratchArea
+
+    init(in scratch: ScratchArea, replacing existing: FileStatus?) throws(VaultError) {
+        self.scratch = scratch
+        do throws(Errno) {
+            do throws(Errno) {
+                file = try scratch.directory.createUnnamedFile(mode: 0o666)
+                name = nil
+            } catch .notSupported {
+                let fresh: [UInt8]
+                do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
+                file = try scratch.directory.createFile(fresh, mode: 0o666)
+                name = fresh
+            }
+            // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
+            if let existing, existing.kind == .regular { try file.setMode(existing.mode & 0o777) }
+        } catch {
+            throw .io(error, "cannot make a temporary file")
+        }
+    }
+
+    func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        if let name {
+            try scratch.directory.rename(name, to: folder, as: target, replacing: replacing)
+            return
+        }
+        if !replacing {
+            // A file that appeared after the look is somebody's work: `fileExists`, and nothing is replaced.
+            try folder.link(file, as: target)
+            return
+        }
+        let fresh: [UInt8]
+        do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
+        try scratch.directory.link(file, as: fresh)
+        try scratch.directory.rename(fresh, to: folder, as: target, replacing: true)
+    }
+}

@@ -1,0 +1,138 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Decides, before the first write, whether moving the working copy would lose anything (spec 05 §7.8).
+///
+/// Every path that the move touches is read again; no cache is believed here.
+struct CheckoutGuard: Sendable {
+    let root: any Directory
+    let blobs: BlobReader
+    let workers: Int
+
+    /// What the move has to do once it is known to be safe.
+    struct Plan: Sendable {
+        var write: [CheckoutItem] = []
+        var remove: [VaultPath] = []
+        /// Touched paths whose content on disk is the incoming one already.
+        var alreadyThere: [VaultPath] = []
+    }
+
+    private enum OnDisk: Sendable {
+        case absent
+        case file(ContentHash)
+        case folder
+        /// A link, a special file, or something unreadable.
+        case other
+        /// A file or link stands where a folder on the way should be.
+        case blockedBy(VaultPath)
+    }
+
+    private enum Step: Sendable {
+        case write, remove, nothing, alreadyThere, blocked
+    }
+
+    /// Checks the differences between what the working copy is based on and what it is to become.
+    /// - Throws: `dirtyTree`, naming the paths in the way; nothing has been written then.
+    func plan(_ differences: [TreeDifference]) throws -> Plan {
+        let removed = Set(differences.filter { $0.new == nil }.map(\.path))
+        let steps = try WorkerPool.map(count: (differences.count + 63) / 64, workers: workers) { index -> [Step] in
+            try differences[index * 64..<min(differences.count, index * 64 + 64)].map { item in
+                try step(item, removed: removed)
+            }
+        }.flatMap { $0 }
+        var plan = Plan()
+        var blocked: [VaultPath] = []
+        for (item, step) in zip(differences, steps) {
+            switch step {
+            case .write:
+                if let entry = item.new { plan.write.append(CheckoutItem(path: item.path, entry: entry)) }
+            case .remove: plan.remove.append(item.path)
+            case .alreadyThere: plan.alreadyThere.append(item.path)
+            case .nothing: break
+            case .blocked: blocked.append(item.path)
+            }
+        }
+        guard blocked.isEmpty else { throw Self.blocked(blocked) }
+        return plan
+    }
+
+    private func step(_ item: TreeDifference, removed: Set<VaultPath>) throws -> Step {
+        let disk = try onDisk(item.path)
+        switch (item.old, item.new, disk) {
+        case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .blockedBy): return .nothing
+        case (let old?, nil, .file(let hash)): return try hash == contentHash(old) ? .remove : .blocked
+        case (nil, let new?, .file(let hash)): return try hash == contentHash(new) ? .alreadyThere : .blocked
+        case (let old?, let new?, .file(let hash)):
+            if try hash == contentHash(new) { return .alreadyThere }
+            return try hash == contentHash(old) ? .write : .blocked
+        case (nil, .some, .absent): return .write
+        case (nil, .some, .blockedBy(let path)): return removed.contains(path) ? .write : .blocked
+        case (nil, .some, .folder):
+            return try holdsOnly(item.path, removed) ? .write : .blocked
+        default: return .blocked
+        }
+    }
+
+    private func onDisk(_ path: VaultPath) throws -> OnDisk {
+        do throws(Errno) {
+            var folder: any Directory = root
+            var walked: VaultPath?
+            for segment in path.parent?.segments ?? [] {
+                walked = walked.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
+                do throws(Errno) {
+                    folder = try folder.openDirectory(segment)
+                } catch {
+                    switch error {
+                    case .notADirectory, .tooManyLinks: return .blockedBy(walked ?? path)
+                    case .nameTooLong: return .absent
+                    default: throw error
+                    }
+                }
+            }
+            switch try folder.status(of: path.lastSegment).kind {
+            case .directory: return .folder
+            case .regular: break
+            default: return .other
+            }
+            guard let (hash, _) = try FileHasher.contentHash(of: path, in: root) else { return .other }
+            return .file(hash)
+        } catch {
+            switch error {
+            case .noSuchFile, .nameTooLong: return .absent
+            case .permissionDenied, .wouldBlock: return .other
+            default: throw VaultError.io(error, "cannot read \(path)", path: path.description)
+            }
+        }
+    }
+
+    /// Whether everything in a folder on disk is about to be removed.
+    private func holdsOnly(_ folder: VaultPath, _ removed: Set<VaultPath>) throws -> Bool {
+        var pending = [folder]
+        while let next = pending.popLast() {
+            let entries = try attempt("cannot list \(next)", path: next.description) { () throws(Errno) in
+                try root.openDirectory(beneath: next.bytes).entries()
+            }
+            for entry in entries {
+                let path = next.child(entry.name)
+                if entry.kind == .directory { pending.append(path) } else if !removed.contains(path) { return false }
+            }
+        }
+        return true
+    }
+
+    /// The hash of an entry's content; read from the blob for entries of old vaults that have none.
+    private func contentHash(_ entry: FileEntry) throws -> ContentHash {
+        if let hash = entry.contentHash { return hash }
+        let hash = try IncrementalHash()
+        try blobs.stream(entry) { try hash.update($0) }
+        return ContentHash(digest: try hash.finish())
+    }
+
+    private static func blocked(_ paths: [VaultPath]) -> VaultError {
+        let shown = paths.prefix(5).map(\.description).joined(separator: ", ")
+        let more = paths.count > 5 ? " and \(paths.count - 5) more" : ""
+        return VaultError(
+            .dirtyTree, "uncommitted work would be overwritten: \(shown)\(more); nothing was changed",
+            hint: "commit it, or move it away", path: paths.first?.description)
+    }
+}

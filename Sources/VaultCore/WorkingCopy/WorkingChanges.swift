@@ -1,0 +1,165 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// The working copy against the head, after the files that needed it were read.
+struct WorkingChanges: Sendable {
+    /// Untracked files.
+    var added: [ScanResult.Candidate] = []
+    /// Tracked files with other content.
+    var modified: [ScanResult.Candidate] = []
+    /// Tracked entries with no file on disk.
+    var deleted: [IndexEntry] = []
+    var skipped: [SkippedEntry] = []
+    var unreadable: [SkippedEntry] = []
+    var ignored: [[UInt8]] = []
+    /// The cache with what this look has proven.
+    var cache: StatCache
+    /// Whether `cache` says more than the one loaded.
+    var cacheMoved = false
+
+    var changes: Changes {
+        Changes(added: added.map(\.path), modified: modified.map(\.path), deleted: deleted.map(\.path))
+    }
+}
+
+/// Reads the candidates of a scan that only their content can decide, in parallel (spec 05 §5.2).
+struct ChangeDetector: Sendable {
+    let root: any Directory
+    let racyAfterNs: Int64
+    let workers: Int
+
+    private enum Verdict: Sendable {
+        case unchanged(StatKey), modified, vanished, unreadable, notRegular
+    }
+
+    /// Decides every candidate.
+    func detect(_ scan: ScanResult, in tracked: StatCache) throws -> WorkingChanges {
+        var result = WorkingChanges(cache: tracked)
+        result.skipped = scan.skipped
+        result.unreadable = scan.unreadable
+        result.ignored = scan.ignored
+        var toRead: [(candidate: ScanResult.Candidate, entry: IndexEntry, position: Int)] = []
+        for candidate in scan.candidates {
+            guard let position = candidate.tracked else {
+                result.added.append(candidate)
+                continue
+            }
+            let entry = tracked.entries[position]
+            if entry.contentHash == nil {
+                if entry.size != candidate.status.size { result.modified.append(candidate) }
+            } else if entry.size != candidate.status.size {
+                result.modified.append(candidate)
+            } else {
+                toRead.append((candidate, entry, position))
+            }
+        }
+        let verdicts = try read(toRead)
+        var vanished: [IndexEntry] = []
+        for (item, verdict) in zip(toRead, verdicts) {
+            switch verdict {
+            case .unchanged(let stat):
+                guard stat.modifiedNs < racyAfterNs, tracked.entries[item.position].stat != stat else { continue }
+                result.cache.entries[item.position].stat = stat
+                result.cache.entries[item.position].diskHash = item.entry.contentHash
+                result.cacheMoved = true
+            case .modified: result.modified.append(item.candidate)
+            case .vanished: vanished.append(item.entry)
+            case .unreadable:
+                result.unreadable.append(SkippedEntry(path: item.candidate.path.bytes, reason: .unreadable))
+            case .notRegular: break  // replaced by a link or a FIFO since the scan: keeps its entry
+            }
+        }
+        result.modified.sort { $0.path < $1.path }
+        result.unreadable.sort { $0.path.lexicographicallyPrecedes($1.path) }
+        result.deleted = scan.deleted.map { tracked.entries[$0] } + vanished
+        if !vanished.isEmpty { result.deleted.sort { $0.path < $1.path } }
+        return result
+    }
+
+    private func read(
+        _ items: [(candidate: ScanResult.Candidate, entry: IndexEntry, position: Int)]
+    ) throws -> [Verdict] {
+        guard !items.isEmpty else { return [] }
+        let verdicts = Locked([Verdict](repeating: .modified, count: items.count))
+        let batch = 64
+        let batches = (items.count + batch - 1) / batch
+        try WorkerPool.forEach(count: batches, workers: workers) { index in
+            let range = index * batch..<min(items.count, (index + 1) * batch)
+            let decided = range.map { decide(items[$0].candidate.path, items[$0].entry) }
+            verdicts.withLock { $0.replaceSubrange(range, with: decided) }
+        }
+        return verdicts.withLock { $0 }
+    }
+
+    private func decide(_ path: VaultPath, _ entry: IndexEntry) -> Verdict {
+        do throws(Errno) {
+            guard let (hash, status) = try FileHasher.contentHash(of: path, in: root) else { return .notRegular }
+            return hash == entry.contentHash ? .unchanged(StatKey(status)) : .modified
+        } catch {
+            switch error {
+            case .noSuchFile, .notADirectory: return .vanished
+            case .tooManyLinks: return .notRegular
+            default: return .unreadable
+            }
+        }
+    }
+}
+
+/// Hashes files of the working copy.
+enum FileHasher {
+    private static let attempts = 3
+    private static let chunk = 1 << 20
+
+    /// The content hash of a regular file and its status, equal before and after the reading; nil when something
+    /// else stands there. A file that never holds still is `Errno.wouldBlock`.
+    static func contentHash(
+        of path: VaultPath, in root: any Directory
+    ) throws(Errno) -> (hash: ContentHash, status: FileStatus)? {
+        let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
+        for _ in 0..<attempts {
+            let file = try folder.openFile(path.lastSegment)
+            let before = try file.status()
+            guard before.kind == .regular else { return nil }
+            let (digest, size) = try digest(of: file, sizeHint: before.size)
+            let after = try folder.status(of: path.lastSegment)
+            if StatKey(before) == StatKey(after), size == before.size {
+                return (ContentHash(digest: digest), after)
+            }
+        }
+        throw .wouldBlock
+    }
+
+    static func digest(of file: any File, sizeHint: Int64) throws(Errno) -> (digest: [UInt8], size: Int64) {
+        do throws(CryptoError) {
+            if sizeHint < Int64(chunk) {
+                let (bytes, isWhole) = try small(file, Int(sizeHint))
+                if let bytes, isWhole { return (try SHA256.hash(bytes.span), Int64(bytes.count)) }
+            }
+            var hash = try SHA256()
+            var size: Int64 = 0
+            try rewind(file)
+            while true {
+                guard let bytes = try next(file) else { throw CryptoError(.library) }
+                if bytes.isEmpty { return (try hash.finish(), size) }
+                size += Int64(bytes.count)
+                try hash.update(bytes.span)
+            }
+        } catch {
+            throw .ioError
+        }
+    }
+
+    private static func small(_ file: any File, _ size: Int) throws(CryptoError) -> ([UInt8]?, Bool) {
+        let bytes = try? file.read(fillingUpTo: chunk, sizeHint: size)
+        return (bytes, (bytes?.count ?? chunk) < chunk)
+    }
+
+    private static func rewind(_ file: any File) throws(CryptoError) {
+        do throws(Errno) { try file.seek(to: 0) } catch { throw CryptoError(.library) }
+    }
+
+    private static func next(_ file: any File) throws(CryptoError) -> [UInt8]? {
+        try? file.read(upTo: chunk)
+    }
+}

@@ -1,0 +1,34 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// The tracked files of the head with what is cached about the files on disk.
+    ///
+    /// When the cache belongs to another tree the head's trees are read and the cache's numbers carried over.
+    func trackedFiles(of head: ObjectID?, graph: CommitGraph, trees: TreeReader) throws(VaultError) -> StatCache {
+        let cached = StatCache.load(layout: layout)
+        guard let head else { return StatCache(tree: nil, entries: []) }
+        let tree = try graph.tree(of: head)
+        if let cached, cached.tree == tree { return cached }
+        let files = try trees.files(tree)
+        return (cached ?? StatCache(tree: nil, entries: [])).rebased(on: files, tree: tree)
+    }
+
+    /// Scans the working copy against the tracked files.
+    func look(_ tracked: StatCache, collectsIgnored: Bool = false) throws -> WorkingChanges {
+        let scanner = try Scanner(
+            root: layout.root, tracked: tracked, environment: environment, collectsIgnored: collectsIgnored)
+        let detector = ChangeDetector(
+            root: layout.root, racyAfterNs: scanner.racyAfterNs, workers: environment.workers)
+        return try detector.detect(try scanner.scan(), in: tracked)
+    }
+
+    /// Stores the cache when it says something new, the clone can be written and nobody holds the lock.
+    func refreshCache(_ changes: WorkingChanges, tree: ObjectID?, loadedFor loadedTree: ObjectID?) {
+        guard changes.cacheMoved || tree != loadedTree else { return }
+        guard let lock = CloneLock.tryAcquire(layout: layout, environment: environment, verb: "cache") else { return }
+        // Another command may have moved the head meanwhile; its cache is newer than ours then.
+        if let current = StatCache.load(layout: layout), current.tree != loadedTree { return }
+        changes.cache.store(layout: layout, scratch: lock.scratch)
+    }
+}
