@@ -4,12 +4,13 @@ package import VaultSystem
 
 extension Vault {
     /// Copies a vault from a remote into a new folder: history, trees and contents, all of them checked, then the
-    /// working copy (spec 05 §4). The folder gets its name only when everything is there.
+    /// working copy (spec 05 §4).
     ///
-    /// - Parameters:
-    ///   - remote: Where the vault is.
-    ///   - key: A vault key, or a read key with its vault id for a read-only clone.
-    ///   - path: A folder that is absent or empty.
+    /// The folder gets its name only when everything is there.
+    ///
+    /// * `remote`: Where the vault is.
+    /// * `key`: A vault key, or a read key with its vault id for a read-only clone.
+    /// * `path`: A folder that is absent or empty.
     /// - Throws: `notAVault` when the remote has no such vault, `keyWrong` when it has one that this key does not
     ///   open, `directoryNotEmpty`, `noSpace` before anything is fetched when that can be told, `objectMissing`,
     ///   `objectCorrupt`, `signatureBad`, `unsafePath`, or what the remote throws. Nothing is left behind then.
@@ -54,8 +55,8 @@ package final class CloneKey: Sendable {
         case .read(let readKey, let id):
             holder = KeyHolder(vaultID: id, readKey: readKey)
             mode = options.bare ? .bare : .readOnly
-                text = nil
-                writeKey = nil
+            text = nil
+            writeKey = nil
         case .vault(let vaultKey):
             guard !options.readOnly else {
                 let readKey = try decoding("deriving the read key") { () throws(FormatError) in
@@ -128,7 +129,8 @@ private final class ClonePlace: Sendable {
     }
 
     /// The folder at the target, which must be empty; nil when there is none.
-    private static func openEmpty(_ path: FilePath, _ fileSystem: any FileSystem) throws(VaultError) -> (any Directory)? {
+    private static func openEmpty(_ path: FilePath, _ fileSystem: any FileSystem) throws(VaultError) -> (any Directory)?
+    {
         let found = try attempt("cannot open \(path.text)", path: path.text) { () throws(Errno) in
             do throws(Errno) {
                 let directory = try fileSystem.openDirectory(path)
@@ -158,7 +160,9 @@ private final class ClonePlace: Sendable {
         }
     }
 
-    /// Gives the clone its name, durably. Returns its path as text.
+    /// Gives the clone its name, durably.
+    ///
+    /// Returns its path as text.
     func publish() throws(VaultError) -> String {
         try attempt("cannot give the clone its name", path: target.text) { () throws(Errno) in
             let vault = CloneLayout.newName

@@ -3,7 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Records the working copy as a commit of this clone's branch (spec 05 §5). Nothing is sent.
+    /// Records the working copy as a commit of this clone's branch (spec 05 §5).
+    ///
+    /// Nothing is sent.
     ///
     /// - Returns: A result without a commit when there was nothing to record.
     /// - Throws: `mergeInProgress`, `secretInCommit`, `permissionDenied` for unreadable tracked files, `readOnlyClone`,

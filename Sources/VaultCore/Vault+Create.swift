@@ -65,12 +65,13 @@ struct NewClone {
 }
 
 extension Vault {
-    /// Makes a new vault in a folder: keys, the branch `current`, this clone's branch, an empty first commit
-    /// (spec 02 §15). Nothing is sent.
+    /// Makes a new vault in a folder: keys, the branch `current`, this clone's branch, an empty first commit (spec 02
+    /// §15).
     ///
-    /// - Parameters:
-    ///   - path: The folder; made when absent. It must be empty unless `options.existing`.
-    ///   - key: The vault key, which has to be one that every client can use.
+    /// Nothing is sent.
+    ///
+    /// * `path`: The folder; made when absent. It must be empty unless `options.existing`.
+    /// * `key`: The vault key, which has to be one that every client can use.
     /// - Throws: `directoryNotEmpty`, `refused` when a vault is there already, `usage` for a key that other clients
     ///   could not use, or an I/O error.
     public static func create(at path: String, key: borrowing VaultKey, options: CreateOptions = CreateOptions())

@@ -5,9 +5,8 @@ package import VaultSystem
 extension Vault {
     /// The entries of a folder, or of everything below it, sorted by path.
     ///
-    /// - Parameters:
-    ///   - folder: Nil means the root. A file gives its own entry.
-    ///   - revision: Nil means the head.
+    /// * `folder`: Nil means the root. A file gives its own entry.
+    /// * `revision`: Nil means the head.
     /// - Throws: `pathNotFound`, `revisionNotFound`.
     public func list(_ folder: VaultPath? = nil, recursive: Bool = false, revision: String? = nil) throws -> [ListEntry]
     {
@@ -44,7 +43,10 @@ extension Vault {
         }
     }
 
-    /// Gives the bytes of a file piece by piece. Nothing is given that was not checked against the file's id.
+    /// Gives the bytes of a file piece by piece.
+    ///
+    /// Nothing is given that was not checked against the file's id.
+    ///
     /// - Throws: `pathNotFound`, `revisionNotFound`, `objectMissing`, `objectCorrupt`, and what `sink` throws.
     public func read(
         _ path: VaultPath, revision: String? = nil, into sink: (Span<UInt8>) throws -> Void

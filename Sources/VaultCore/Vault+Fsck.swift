@@ -6,8 +6,7 @@ extension Vault {
     /// Checks that everything the clone's history reaches is there and sound, that refs, index, keys and state read,
     /// and that signatures verify (spec 05 §12).
     ///
-    /// - Parameters:
-    ///   - remote: Where `options.repair` fetches missing and corrupt objects from.
+    /// * `remote`: Where `options.repair` fetches missing and corrupt objects from.
     /// - Throws: only when the check itself could not be done. What it finds is in the report.
     public func fsck(
         _ options: FsckOptions = FsckOptions(), repairFrom remote: (any Remote)? = nil,
@@ -59,7 +58,8 @@ private struct FsckOperation {
         }
         let state = try loaded.get()
         checkState(state, &report)
-        let walk = try FsckWalk(vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries)
+        let walk = try FsckWalk(
+            vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries)
         var starts: [ObjectID: String] = [:]
         for branch in state.index.branches {
             do throws(VaultError) {
@@ -85,7 +85,11 @@ private struct FsckOperation {
         let known = Set(reached.commits).union(reached.trees).union(reached.blobs.keys)
             .union(state.index.tags.compactMap(\.tagID))
         report.dangling = held.filter { !known.contains($0) }.count
-        if !options.connectivityOnly { report.checked.objects = held.count } else { report.checked.objects = known.count }
+        if !options.connectivityOnly {
+            report.checked.objects = held.count
+        } else {
+            report.checked.objects = known.count
+        }
         return finished(report)
     }
 

@@ -34,6 +34,7 @@ extension Vault {
     }
 
     /// What a revision, or `REVISION:PATH`, is.
+    ///
     /// - Throws: `revisionNotFound`, `pathNotFound`.
     public func show(_ spec: String, checkSignature: Bool = false) throws -> ShowResult {
         let state = try loadState()

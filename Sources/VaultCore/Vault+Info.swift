@@ -3,7 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// What this clone is: identity, server, branch, format, sizes. No secrets, no request.
+    /// What this clone is: identity, server, branch, format, sizes.
+    ///
+    /// No secrets, no request.
     public func info() throws -> VaultInfo {
         let state = try loadState()
         var objects = 0

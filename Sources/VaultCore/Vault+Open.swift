@@ -8,7 +8,9 @@ public struct OpenOptions: Sendable {
     public var lockTimeout: Double
     /// The name of the operation, for the message that other commands show while this one holds the lock.
     public var verb: String
-    /// Gives the key of a bare clone, which holds none. Called only when it is needed.
+    /// Gives the key of a bare clone, which holds none.
+    ///
+    /// Called only when it is needed.
     public var key: (@Sendable () throws -> AccessKey)?
 
     public init(lockTimeout: Double = 10, verb: String = "library", key: (@Sendable () throws -> AccessKey)? = nil) {
@@ -20,6 +22,7 @@ public struct OpenOptions: Sendable {
 
 extension Vault {
     /// The vault root: the nearest folder from `start` upwards that holds `.sg_vault` (spec 03 §1).
+    ///
     /// - Throws: `notAVault`.
     package static func locate(from start: FilePath, environment: VaultEnvironment) throws -> FilePath {
         var path = try attempt("cannot open \(start.text)", path: start.text) { () throws(Errno) in
@@ -44,7 +47,7 @@ extension Vault {
 
     /// Opens the clone that `path` lies in.
     ///
-    /// - Parameter path: A folder at or below the vault root.
+    /// * `path`: A folder at or below the vault root.
     /// - Throws: `notAVault`, `keyMissing`, `keyWrong`, `objectCorrupt` for damaged local state, or an I/O error.
     public static func open(path: String, options: OpenOptions = OpenOptions()) throws -> Vault {
         let environment = VaultEnvironment.production()
@@ -123,8 +126,9 @@ extension Vault {
             return KeyHolder(vaultID: vaultID, readKey: cached.read, writeKey: cached.write)
         }
         let settings = try CloneSettings(files: files)
-        if settings.cachesKeys, let lock = CloneLock.tryAcquire(
-            layout: layout, environment: environment, verb: "key cache")
+        if settings.cachesKeys,
+            let lock = CloneLock.tryAcquire(
+                layout: layout, environment: environment, verb: "key cache")
         {
             let (read, write) = try WorkerPool.concurrently(
                 { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },

@@ -249,7 +249,8 @@ private struct PullOperation {
         guard merge.conflicts.isEmpty else {
             let shown = merge.conflicts.prefix(5).map(\.description).joined(separator: ", ")
             throw VaultError(
-                .conflicts, "both sides changed \(shown)\(merge.conflicts.count > 5 ? " and more" : ""); nothing was changed",
+                .conflicts,
+                "both sides changed \(shown)\(merge.conflicts.count > 5 ? " and more" : ""); nothing was changed",
                 hint: "undo one side's change to these paths, commit, and pull again",
                 path: merge.conflicts.first?.description)
         }

@@ -3,8 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Publishes this clone's commits on the branch it works on (spec 05 §9). The remote's ref moves last, by
-    /// compare-and-swap, and only when every object it reaches is there.
+    /// Publishes this clone's commits on the branch it works on (spec 05 §9).
+    ///
+    /// The remote's ref moves last, by compare-and-swap, and only when every object it reaches is there.
     ///
     /// - Throws: `remoteMoved` or `notFastForward` when the remote has commits that this clone lacks, `leaseBroken`,
     ///   `refRewound`, `readOnlyClone`, `keyWrong`, `objectCorrupt` or `objectMissing` naming a damaged local
@@ -143,7 +144,8 @@ private struct PushOperation {
         }
         guard taken else { return }
         throw VaultError(
-            .nameTaken, "\(remote.location) has another branch named '\(named.name)'", hint: "rename yours and push again")
+            .nameTaken, "\(remote.location) has another branch named '\(named.name)'",
+            hint: "rename yours and push again")
     }
 
     private func enforcePolicy(
@@ -175,11 +177,9 @@ private struct PushOperation {
             namedRef: (ref, snapshot.expectedRef, try vault.refs.encode(head, random: vault.environment.random)),
             size: size)
         let isRegistered = snapshot.index?.branch(id: own.branchID) != nil
-        let merged = snapshot.index.map {
-            BranchIndex.merged(local: state.index, remote: $0, nowMs: vault.environment.clock.nowMs)
-        } ?? state.index
-        if snapshot.index == nil || merged != snapshot.index {
-            let bytes = try vault.refs.encodeIndex(merged, random: vault.environment.random)
+        let outgoing = outgoingIndex(state.index, snapshot.index)
+        if let outgoing {
+            let bytes = try vault.refs.encodeIndex(outgoing, random: vault.environment.random)
             plan.index = (vault.ids.index, snapshot.expectedIndex, bytes)
         }
         if !isRegistered {
@@ -189,6 +189,20 @@ private struct PushOperation {
             }
         }
         return plan
+    }
+
+    /// The index to store at the remote, when it says more than the one there.
+    private func outgoingIndex(_ local: BranchIndex, _ remote: BranchIndex?) -> BranchIndex? {
+        guard let remote else { return local }
+        let merged = BranchIndex.merged(local: local, remote: remote, nowMs: vault.environment.clock.nowMs)
+            .publishable(onto: remote).index
+        // The order of branches differs from clone to clone and means nothing.
+        func ordered(_ index: BranchIndex) -> BranchIndex {
+            var index = index
+            index.branches.sort { $0.branchID.text < $1.branchID.text }
+            return index
+        }
+        return ordered(merged) == ordered(remote) ? nil : merged
     }
 
     /// Stored public keys of branches that the remote's index does not list.
@@ -222,8 +236,12 @@ private struct PushOperation {
     ) throws {
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.pushBeforeLocal) }
         if let index = plan.index {
-            let merged = try vault.refs.decodeIndex(index.bytes, vault.ids.index)
-            try vault.storeIndex(merged, bytes: index.bytes, scratch: scratch)
+            let sent = try vault.refs.decodeIndex(index.bytes, vault.ids.index)
+            let merged = BranchIndex.merged(
+                local: state.index, remote: sent, nowMs: vault.environment.clock.nowMs)
+            // The remote's own bytes where nothing is kept back.
+            try vault.storeIndex(
+                merged, bytes: merged.branches.count == sent.branches.count ? index.bytes : nil, scratch: scratch)
         }
         if !options.branchOnly { try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch) }
         try vault.files.remove("pending_registration.json")

@@ -52,6 +52,7 @@ extension Vault {
     }
 
     /// Saves a new remote; the first one, and one added as default, becomes the default.
+    ///
     /// - Throws: `nameTaken`, `usage` for a name that is not `[A-Za-z0-9_-]{1,64}`.
     public func addRemote(name: String, url: String, isDefault: Bool) throws {
         guard (1...64).contains(name.utf8.count),
@@ -137,7 +138,8 @@ extension Vault {
         var records = stored.map(\.record)
         try body(&records)
         let items = records.map { record -> JSONValue in
-            let old = stored.first { $0.record.createdAtMs == record.createdAtMs && $0.record.name == record.name }?.json
+            let old = stored.first { $0.record.createdAtMs == record.createdAtMs && $0.record.name == record.name }?
+                .json
             return (old ?? .object([]))
                 .setting("name", to: .string(record.name))
                 .setting("url", to: .string(record.url))

@@ -2,7 +2,10 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Compares the working copy with the head, and the head with what is known of the remote. No request is made.
+    /// Compares the working copy with the head, and the head with what is known of the remote.
+    ///
+    /// No request is made.
+    ///
     /// - Throws: `formatUnsupported`, `objectCorrupt`, `objectMissing`, or an I/O error.
     public func status(_ options: StatusOptions = StatusOptions()) throws -> StatusReport {
         let state = try loadState()
@@ -83,7 +86,9 @@ extension Vault {
         return count
     }
 
-    /// How the head relates to the remote head last seen or accepted. Never claims more than is known.
+    /// How the head relates to the remote head last seen or accepted.
+    ///
+    /// Never claims more than is known.
     private func remoteState(_ state: CloneState, _ graph: CommitGraph) throws(VaultError) -> RemoteState {
         let record = try defaultRemote()
         let url = try recordedServer()

@@ -3,8 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Commits given contents at given paths, without scanning the working copy (spec 05 §5.1). The files are written
-    /// to the working copy before the head moves.
+    /// Commits given contents at given paths, without scanning the working copy (spec 05 §5.1).
+    ///
+    /// The files are written to the working copy before the head moves.
     ///
     /// - Throws: `remoteMoved` when `expectedBlob` is not what the path holds, `dirtyTree` when a path has uncommitted
     ///   edits, `secretInCommit`, `unsafePath`, `readOnlyClone`, or an I/O error. Nothing has changed then.

@@ -75,7 +75,9 @@ public final class Vault: Sendable {
     }
 }
 
-/// The keys of an open clone. The write key is derived when it is first needed.
+/// The keys of an open clone.
+///
+/// The write key is derived when it is first needed.
 final class KeyHolder: Sendable {
     let vaultID: VaultID
     let readKey: ReadKey
@@ -93,6 +95,7 @@ final class KeyHolder: Sendable {
     }
 
     /// What proves to a remote that this clone may write.
+    ///
     /// - Throws: `readOnlyClone` when only the read key is held.
     func authorization() throws(VaultError) -> WriteAuthorization {
         if let key = derived.withLock({ $0 }) { return WriteAuthorization(vaultID: vaultID, writeKey: key) }

@@ -1,5 +1,6 @@
-/// The error of every public operation of VaultCore: a stable code, a sentence with its remedy, and where it
-/// came from. Two errors are equal when their codes are.
+/// The error of every public operation of VaultCore: a stable code, a sentence with its remedy, and where it came from.
+///
+/// Two errors are equal when their codes are.
 public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Stable names of what went wrong; they are the `error.code` of the command line's JSON.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -11,7 +12,9 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// What went wrong.
     public let code: Code
-    /// One sentence for a person: what happened and, where it helps, why. Never holds a secret.
+    /// One sentence for a person: what happened and, where it helps, why.
+    ///
+    /// Never holds a secret.
     public let message: String
     /// One command or action that mends it, when there is one.
     public let hint: String?

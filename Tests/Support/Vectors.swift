@@ -1,4 +1,4 @@
-package import VaultSystem
+internal import VaultSystem
 
 /// Where the test vectors lie: `TestVectors/` beside `Sources/`, found from this file's own place.
 package enum Vectors {

@@ -2,7 +2,9 @@ public import VaultFormat
 
 /// What `Vault.commit` records and how.
 public struct CommitOptions: Sendable {
-    /// The message; nil or empty means the automatic one (spec 02 §5.4). At most 740 bytes.
+    /// The message; nil or empty means the automatic one (spec 02 §5.4).
+    ///
+    /// At most 740 bytes.
     public var message: String?
     public var amend: Bool
     public var allowEmpty: Bool
@@ -75,8 +77,9 @@ public struct WriteRequest: Sendable {
     /// Write only when the (first) path holds this blob now; `remoteMoved` otherwise.
     public var expectedBlob: ObjectID?
 
-    public init(files: [(path: VaultPath, content: ContentSource)], message: String? = nil, expectedBlob: ObjectID? = nil)
-    {
+    public init(
+        files: [(path: VaultPath, content: ContentSource)], message: String? = nil, expectedBlob: ObjectID? = nil
+    ) {
         self.files = files
         self.message = message
         self.expectedBlob = expectedBlob

@@ -24,9 +24,13 @@ public struct Progress: Sendable, Equatable {
     }
 }
 
-/// Who is told about progress and notes while an operation runs. Called from several threads.
+/// Who is told about progress and notes while an operation runs.
+///
+/// Called from several threads.
 public protocol Observer: Sendable {
-    /// A long operation moved on. Called often; keep it cheap.
+    /// A long operation moved on.
+    ///
+    /// Called often; keep it cheap.
     func progress(_ progress: Progress)
     /// Something worth telling a person that does not end the operation.
     func warning(_ text: String)

@@ -86,7 +86,9 @@ public struct StatusReport: Sendable {
     public var changes: Changes
     public var unreadable: [SkippedEntry]
     public var skipped: [SkippedEntry]
-    /// Untracked paths that an ignore rule covers; filled only when asked for. Folders end in `/`.
+    /// Untracked paths that an ignore rule covers; filled only when asked for.
+    ///
+    /// Folders end in `/`.
     public var ignored: [[UInt8]]
     public var stashCount: Int
     /// Set when an interrupted operation was found that the next writing verb will finish or undo.

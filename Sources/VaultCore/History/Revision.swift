@@ -8,6 +8,7 @@ struct RevisionResolver {
     let graph: CommitGraph
 
     /// The commit a revision names.
+    ///
     /// - Throws: `revisionNotFound`, also when it is ambiguous.
     func resolve(_ text: String) throws(VaultError) -> ObjectID {
         var base = text[...]

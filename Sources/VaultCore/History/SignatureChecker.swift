@@ -42,8 +42,9 @@ final class SignatureChecker: Sendable {
         return try? P256PublicKey(pem: pem.span)
     }
 
-    /// The PEM of a stored key object; nil when it is not a public key of this vault. Only such files are kept
-    /// when keys are fetched (spec 02 §9).
+    /// The PEM of a stored key object; nil when it is not a public key of this vault.
+    ///
+    /// Only such files are kept when keys are fetched (spec 02 §9).
     static func pem(_ stored: [UInt8], cipher: VaultCipher) -> [UInt8]? {
         guard let plaintext = try? cipher.open(stored.span, limit: Limits.keyPlaintext) else { return nil }
         return try? KeyObject.decode(plaintext.span)
@@ -67,10 +68,9 @@ struct SignaturePolicy {
 
     /// Refuses when a commit that the policy covers does not verify.
     ///
-    /// - Parameters:
-    ///   - head: Where to start.
-    ///   - held: Commits accepted before; neither checked nor walked through.
-    ///   - isClone: Without an anchor that is held, a clone checks the head only.
+    /// * `head`: Where to start.
+    /// * `held`: Commits accepted before; neither checked nor walked through.
+    /// * `isClone`: Without an anchor that is held, a clone checks the head only.
     func enforce(head: ObjectID, held: Set<ObjectID>, isClone: Bool) throws(VaultError) {
         guard index.hasFeature("signatures-required") else { return }
         let all = try graph.ancestors(of: [head], stoppingAt: held)

@@ -1,8 +1,9 @@
 internal import VaultCrypto
 internal import VaultFormat
 
-/// Makes a new root tree from an old one and a list of changes. Only folders that hold a change are read and
-/// rebuilt; all others keep their ids (spec 02 §4, 05 §5.3).
+/// Makes a new root tree from an old one and a list of changes.
+///
+/// Only folders that hold a change are read and rebuilt; all others keep their ids (spec 02 §4, 05 §5.3).
 struct TreeEditor {
     /// One path and what it becomes; nil removes the file.
     struct Edit: Sendable {
@@ -51,7 +52,9 @@ struct TreeEditor {
             TreeObject(entries: byName.map { TreeEntry(name: $0.key, target: Self.complete($0.value, $0.key)) }))
     }
 
-    /// What one name becomes: a file, a folder, or nothing. A file and files below the same name can not both be.
+    /// What one name becomes: a file, a folder, or nothing.
+    ///
+    /// A file and files below the same name can not both be.
     private func child(
         _ old: TreeEntry.Target?, _ group: ArraySlice<Split>, depth: Int
     ) throws(VaultError) -> TreeEntry.Target? {

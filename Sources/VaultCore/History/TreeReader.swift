@@ -40,7 +40,7 @@ final class TreeReader: Sendable {
 
     /// All files of a tree, sorted by the bytes of their paths.
     ///
-    /// - Parameter scope: Only files at or below this path.
+    /// * `scope`: Only files at or below this path.
     /// - Throws: `unsafePath` when an entry's name can not stand in a working copy, `objectCorrupt` when folders
     ///   nest deeper than the format's limit here.
     func files(_ root: ObjectID, below scope: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {

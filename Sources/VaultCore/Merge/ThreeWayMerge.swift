@@ -15,8 +15,9 @@ struct ThreeWayMerge {
         }
     }
 
-    /// Compares both sides with the base. Content added on both sides alike is no conflict; theirs is taken then,
-    /// because it is on the server already.
+    /// Compares both sides with the base.
+    ///
+    /// Content added on both sides alike is no conflict; theirs is taken then, because it is on the server already.
     func merge(base: ObjectID?, ours: ObjectID, theirs: ObjectID) throws(VaultError) -> Result {
         let diff = TreeDiff(trees: trees)
         let ourSide = try diff.files(base, ours)

@@ -27,9 +27,8 @@ struct TreeDiff {
 
     /// The files that differ by blob id, sorted by path.
     ///
-    /// - Parameters:
-    ///   - old: The tree before; nil means the empty tree.
-    ///   - new: The tree after; nil means the empty tree.
+    /// * `old`: The tree before; nil means the empty tree.
+    /// * `new`: The tree after; nil means the empty tree.
     func files(_ old: ObjectID?, _ new: ObjectID?) throws(VaultError) -> [TreeDifference] {
         var result: [TreeDifference] = []
         var pending: [(old: ObjectID?, new: ObjectID?, prefix: VaultPath?, depth: Int)] = [(old, new, nil, 0)]

@@ -20,8 +20,10 @@ struct BlobReader: Sendable {
         }
     }
 
-    /// Gives the content piece by piece. Nothing is given before the object's bytes were found to be those of its id,
-    /// unless `trusting`: then the sink must be undone when this throws.
+    /// Gives the content piece by piece.
+    ///
+    /// Nothing is given before the object's bytes were found to be those of its id, unless `trusting`: then the sink
+    /// must be undone when this throws.
     func stream(_ entry: FileEntry, trusting: Bool = false, into sink: (Span<UInt8>) throws -> Void) throws {
         if let bytes = try small(entry) {
             try sink(bytes.span)
@@ -134,7 +136,8 @@ struct BlobReader: Sendable {
             try opener.finish(tag: tag.span)
         } catch {
             throw VaultError(
-                .decryptFailed, "object \(id.text) does not decrypt with this vault's key", object: id.text, cause: error)
+                .decryptFailed, "object \(id.text) does not decrypt with this vault's key", object: id.text,
+                cause: error)
         }
     }
 

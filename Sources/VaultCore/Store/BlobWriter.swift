@@ -107,7 +107,9 @@ struct BlobWriter: Sendable {
     }
 }
 
-/// One encrypted form of a file on its way to the disk. Used by one thread at a time.
+/// One encrypted form of a file on its way to the disk.
+///
+/// Used by one thread at a time.
 private final class BlobEncoder: Sendable {
     private struct State {
         var sealer: AESGCMSealer

@@ -1,6 +1,8 @@
 internal import VaultFormat
 
-/// `local/config.json` (spec 03 §2.1). Members this version does not know are kept.
+/// `local/config.json` (spec 03 §2.1).
+///
+/// Members this version does not know are kept.
 struct CloneConfig: Sendable, Equatable {
     /// The clone branch; nil on read-only clones, empty on headless ones.
     var myBranchID: String?

@@ -1,7 +1,9 @@
 internal import VaultFormat
 package import VaultSystem
 
-/// The folders of a clone (spec 03 §1), opened once. Everything else is reached from these handles.
+/// The folders of a clone (spec 03 §1), opened once.
+///
+/// Everything else is reached from these handles.
 package final class CloneLayout: Sendable {
     package let root: any Directory
     package let rootPath: FilePath

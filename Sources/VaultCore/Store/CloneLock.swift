@@ -1,13 +1,16 @@
 internal import VaultFormat
 internal import VaultSystem
 
-/// The one lock of a clone, held by every command that writes (spec 05 §10). The kernel releases it with the
-/// process, so there are no stale locks. Holding it is the permission to use the scratch area.
+/// The one lock of a clone, held by every command that writes (spec 05 §10).
+///
+/// The kernel releases it with the process, so there are no stale locks. Holding it is the permission to use the
+/// scratch area.
 struct CloneLock: ~Copyable, Sendable {
     let scratch: ScratchArea
     private let file: any File
 
     /// Waits up to `timeout` seconds; 0 fails at once.
+    ///
     /// - Throws: `locked`, naming the holder.
     static func acquire(
         layout: CloneLayout, environment: VaultEnvironment, timeout: Double, verb: String
@@ -35,7 +38,9 @@ struct CloneLock: ~Copyable, Sendable {
         return CloneLock(scratch: scratch, file: file)
     }
 
-    /// Takes the lock when it is free at once and the clone can be written; nil otherwise. For caches only.
+    /// Takes the lock when it is free at once and the clone can be written; nil otherwise.
+    ///
+    /// For caches only.
     static func tryAcquire(layout: CloneLayout, environment: VaultEnvironment, verb: String) -> CloneLock? {
         do throws(VaultError) {
             return try acquire(layout: layout, environment: environment, timeout: 0, verb: verb)

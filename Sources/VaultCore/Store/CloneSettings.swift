@@ -1,7 +1,8 @@
 package import VaultFormat
 
-/// The settings of one clone, `local/vaultctl/config.json` (spec 10 B.7). Values are kept as JSON; what is not
-/// known here is kept as it is.
+/// The settings of one clone, `local/vaultctl/config.json` (spec 10 B.7).
+///
+/// Values are kept as JSON; what is not known here is kept as it is.
 public struct CloneSettings: Sendable {
     private var values: JSONValue
 

@@ -23,6 +23,7 @@ struct CloneState: Sendable {
 
 extension Vault {
     /// Reads the clone's state and applies the format gate (spec 06 §1).
+    ///
     /// - Throws: `formatUnsupported`, `refUnreadable`, `objectCorrupt`, `branchNotFound`.
     func loadState() throws(VaultError) -> CloneState {
         let config: CloneConfig
@@ -124,9 +125,8 @@ extension Vault {
 
     /// Moves a local ref: compared again just before, because the reference takes no lock (spec 10 B.11).
     ///
-    /// - Parameters:
-    ///   - old: What the work was based on.
-    ///   - bytes: Encrypted bytes to store; made here when nil.
+    /// * `old`: What the work was based on.
+    /// * `bytes`: Encrypted bytes to store; made here when nil.
     func moveRef(
         _ ref: RefID, from old: ObjectID?, to new: ObjectID, bytes: [UInt8]? = nil, scratch: ScratchArea
     ) throws(VaultError) {

@@ -3,7 +3,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 /// `local/vaultctl/derived-keys`: read and write key of a clone that holds its vault key in clear anyway, so that
-/// `status` and `log` need no key derivation. Bound to the hash of `local/vault_key`.
+/// `status` and `log` need no key derivation.
+///
+/// Bound to the hash of `local/vault_key`.
 ///
 /// Layout: 8 bytes `vctlkey1`, SHA-256 of `vault_key`, read key, write key (32 bytes each).
 enum KeyCache {

@@ -43,7 +43,9 @@ final class LocalFiles: Sendable {
         }
     }
 
-    /// A JSON file of `local/vaultctl`, or nil when absent. A higher version is refused by name.
+    /// A JSON file of `local/vaultctl`, or nil when absent.
+    ///
+    /// A higher version is refused by name.
     func readOwn(_ name: String) throws(VaultError) -> JSONValue? {
         guard let own = try layout.ownFolder(create: false) else { return nil }
         let bytes = try attempt("cannot read local/vaultctl/\(name)") { () throws(Errno) in
@@ -86,7 +88,8 @@ final class LocalFiles: Sendable {
             return value
         } catch {
             throw VaultError(
-                .objectCorrupt, "\(name) does not read: \(error.detail)", hint: "vaultctl fsck", path: name, cause: error)
+                .objectCorrupt, "\(name) does not read: \(error.detail)", hint: "vaultctl fsck", path: name,
+                cause: error)
         }
     }
 }

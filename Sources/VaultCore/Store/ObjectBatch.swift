@@ -2,8 +2,10 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
-/// Objects on their way into the store: written to the scratch area as they come, made durable together, and only
-/// then named (spec 05 §12, notes: one flush for many files). Dropping a batch removes what it wrote.
+/// Objects on their way into the store: written to the scratch area as they come, made durable together, and only then
+/// named (spec 05 §12, notes: one flush for many files).
+///
+/// Dropping a batch removes what it wrote.
 ///
 /// Used from several threads at once.
 final class ObjectBatch: Sendable {
@@ -108,7 +110,9 @@ final class ObjectBatch: Sendable {
         return (file, name)
     }
 
-    /// Adds a file written after `begin`. With `id` nil the id follows from the digest; otherwise the digest must fit.
+    /// Adds a file written after `begin`.
+    ///
+    /// With `id` nil the id follows from the digest; otherwise the digest must fit.
     func finish(_ name: [UInt8], digest: [UInt8], size: Int64, id: ObjectID? = nil) throws(VaultError) -> ObjectID {
         if let id, !id.matches(digest: digest) {
             discard(name)
@@ -124,7 +128,9 @@ final class ObjectBatch: Sendable {
         try? scratch.directory.removeFile(name)
     }
 
-    /// Makes all objects durable and gives them their names. Afterwards refs may point at them.
+    /// Makes all objects durable and gives them their names.
+    ///
+    /// Afterwards refs may point at them.
     func commit(workers: Int) throws {
         let staged = state.withLock { $0.staged }
         guard !staged.isEmpty else { return }

@@ -2,7 +2,9 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
-/// Bytes that were hashed and found to be those of their id. Only `ObjectStore` and the sync code, which check, make one.
+/// Bytes that were hashed and found to be those of their id.
+///
+/// Only `ObjectStore` and the sync code, which check, make one.
 struct VerifiedObject: Sendable {
     let id: ObjectID
     let bytes: [UInt8]
@@ -23,6 +25,7 @@ struct VerifiedObject: Sendable {
 /// Where checked objects can be read from.
 protocol ObjectReading: Sendable {
     /// Reads an object of at most `limit` bytes and checks it.
+    ///
     /// - Throws: `objectMissing`, `objectCorrupt`, or an I/O error.
     func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject
     /// Whether an object of that id is there (not whether it is sound).
@@ -72,13 +75,16 @@ final class ObjectStore: ObjectReading {
         }
     }
 
-    /// The ids of all objects held. Other names are left out.
+    /// The ids of all objects held.
+    ///
+    /// Other names are left out.
     func allIDs() throws(VaultError) -> [ObjectID] {
         let entries = try attempt("cannot list the objects") { () throws(Errno) in try folder.entries() }
         return entries.compactMap { entry in try? ObjectID(utf8: entry.name.span) }
     }
 
     /// Reads an object of at most `limit` bytes and checks it.
+    ///
     /// - Throws: `objectMissing`, `objectCorrupt`, or an I/O error.
     func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject {
         let bytes: [UInt8]?
@@ -123,8 +129,9 @@ final class ObjectStore: ObjectReading {
         }
     }
 
-    /// Moves a corrupt object out of the way, so that the next fetch brings it again. A clone that can not be
-    /// written keeps it where it is; every reader will find it corrupt again.
+    /// Moves a corrupt object out of the way, so that the next fetch brings it again.
+    ///
+    /// A clone that can not be written keeps it where it is; every reader will find it corrupt again.
     @discardableResult
     func quarantine(_ id: ObjectID) -> Bool {
         do {

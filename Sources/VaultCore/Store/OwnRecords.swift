@@ -14,7 +14,9 @@ extension Vault {
         var timeMs: Int64
     }
 
-    /// What was last seen of a remote. Never a baseline, never a `match`.
+    /// What was last seen of a remote.
+    ///
+    /// Never a baseline, never a `match`.
     func seenHead(remote: String, ref: RefID) throws(VaultError) -> SeenHead? {
         guard let all = try files.readOwn(Self.seenName), let entry = all["remotes"]?[name: remote]?[name: ref.text],
             let time = entry["time_ms"]?.int

@@ -54,7 +54,9 @@ final class RefStore: Sendable {
         return try decodeIndex(bytes, id)
     }
 
-    /// Index bytes from anywhere. Unreadable is an error, never "absent": it would drop the policy.
+    /// Index bytes from anywhere.
+    ///
+    /// Unreadable is an error, never "absent": it would drop the policy.
     func decodeIndex(_ bytes: [UInt8], _ id: IndexID) throws(VaultError) -> BranchIndex {
         do throws(FormatError) {
             let plaintext = try cipher.open(bytes.span, limit: Limits.indexPlaintext)

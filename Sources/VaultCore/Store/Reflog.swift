@@ -1,7 +1,9 @@
 internal import VaultFormat
 internal import VaultSystem
 
-/// `local/reflog.jsonl`: one line for every local move of a ref (spec 03 §2, §3). Writing it never fails an operation.
+/// `local/reflog.jsonl`: one line for every local move of a ref (spec 03 §2, §3).
+///
+/// Writing it never fails an operation.
 struct Reflog: Sendable {
     struct Entry: Sendable, Equatable {
         var ref: RefID
@@ -34,7 +36,9 @@ struct Reflog: Sendable {
         trim(scratch: scratch)
     }
 
-    /// The moves, oldest first. Lines that do not read are left out.
+    /// The moves, oldest first.
+    ///
+    /// Lines that do not read are left out.
     func entries() throws(VaultError) -> [Entry] {
         guard let bytes = try files.read(Self.fileName, limit: Self.limit) else { return [] }
         return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in

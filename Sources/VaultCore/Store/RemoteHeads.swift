@@ -1,13 +1,16 @@
 internal import VaultFormat
 
-/// The last remote head of each named branch that this clone accepted: its defence against a rewound remote
-/// (spec 03 §2.3, 05 §1.2). Only an accepted pull, an accepted rewind or an own push moves one.
+/// The last remote head of each named branch that this clone accepted: its defence against a rewound remote (spec 03
+/// §2.3, 05 §1.2).
+///
+/// Only an accepted pull, an accepted rewind or an own push moves one.
 struct RemoteHeads: Sendable, Equatable {
     private(set) var heads: [RefID: ObjectID]
 
     static let fileName = "remote_heads.json"
 
     /// Reads the file, falling back to the single legacy baseline for `tracked`.
+    ///
     /// - Throws: `refRewound` when the record that should be there is lost or damaged.
     init(files: LocalFiles, config: CloneConfig, tracked: RefID) throws(VaultError) {
         heads = [:]

@@ -23,9 +23,8 @@ final class ScratchArea: Sendable {
 
     /// Writes a file and gives it its name in `target`, replacing what stands there; a link is replaced, not followed.
     ///
-    /// - Parameters:
-    ///   - mode: Permission bits, subject to the umask.
-    ///   - durable: Sync the file before and the folder after the rename.
+    /// * `mode`: Permission bits, subject to the umask.
+    /// * `durable`: Sync the file before and the folder after the rename.
     func replace(
         _ name: [UInt8], in target: any Directory, with bytes: Span<UInt8>, mode: UInt32, durable: Bool = true
     ) throws(Errno) {
@@ -54,7 +53,9 @@ final class ScratchArea: Sendable {
         }
     }
 
-    /// Removes what an interrupted command left. Only for the holder of the clone lock.
+    /// Removes what an interrupted command left.
+    ///
+    /// Only for the holder of the clone lock.
     func empty() throws(Errno) {
         for entry in try directory.entries() where entry.kind != .directory {
             try directory.removeFile(entry.name)

@@ -9,6 +9,7 @@ struct ObjectFetcher: Sendable {
     let observer: any Observer
 
     /// Fetches objects and gives back those that the remote does not have.
+    ///
     /// - Throws: `objectCorrupt` when what arrives is not what was asked for.
     func fetch(_ ids: [ObjectID]) async throws -> [ObjectID] {
         guard !ids.isEmpty else { return [] }

@@ -25,9 +25,8 @@ struct PublishPlanner {
 
     /// Everything the commits reach, minus what the commits in `remote` reach at the same places.
     ///
-    /// - Parameters:
-    ///   - commits: The new commits.
-    ///   - remote: The remote's head; nil for a first push.
+    /// * `commits`: The new commits.
+    /// * `remote`: The remote's head; nil for a first push.
     func objects(of commits: [ObjectID], remote: ObjectID?) throws(VaultError) -> [ObjectID] {
         let new = Set(commits)
         var result: [ObjectID] = []
@@ -102,7 +101,9 @@ struct PublishPlanner {
     }
 }
 
-/// Sends a plan: objects and keys first, then index, clone ref and, last of all, the named ref. Reads no ref.
+/// Sends a plan: objects and keys first, then index, clone ref and, last of all, the named ref.
+///
+/// Reads no ref.
 struct Publisher {
     let remote: any Remote
     let authorization: WriteAuthorization
@@ -161,8 +162,10 @@ struct Publisher {
         }
     }
 
-    /// The last batch. A conflict whose current bytes are ours means that an earlier attempt landed: what follows it
-    /// is sent again (spec 04 §4.3).
+    /// The last batch.
+    ///
+    /// A conflict whose current bytes are ours means that an earlier attempt landed: what follows it is sent again
+    /// (spec 04 §4.3).
     private func finish(_ operations: [WriteOperation]) async throws -> Outcome {
         var rest = operations[...]
         while true {

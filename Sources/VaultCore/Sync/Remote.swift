@@ -11,7 +11,9 @@ public import VaultFormat
 /// * An `apply` that answered `.applied` is durable there. One that threw may have been applied or not; one that
 ///   answered `.conflict` has not moved the file it names.
 public protocol Remote: Sendable {
-    /// The place in words for messages and records: a URL or an absolute path. Holds no secret.
+    /// The place in words for messages and records: a URL or an absolute path.
+    ///
+    /// Holds no secret.
     var location: String { get }
 
     /// How much this remote takes at once.
@@ -23,10 +25,14 @@ public protocol Remote: Sendable {
     /// `stream`. An error thrown by `deliver` ends the read and is passed on.
     func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws
 
-    /// Reads one file of any size piece by piece. Returns false, having called nothing, when it is absent.
+    /// Reads one file of any size piece by piece.
+    ///
+    /// Returns false, having called nothing, when it is absent.
     func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool
 
-    /// The ids under an area. Names that are no file ids are left out. Throws when the place could not be asked.
+    /// The ids under an area.
+    ///
+    /// Names that are no file ids are left out. Throws when the place could not be asked.
     func list(_ area: RemoteArea) async throws -> [FileID]
 
     /// The bytes that all objects there take, when that can be told without reading them; nil otherwise.
@@ -106,11 +112,15 @@ public protocol ObjectSource: Sendable {
     /// The number of bytes `read` will give.
     var size: Int64 { get }
     /// Gives the bytes piece by piece and checks them against the object's id on the way: when this returns without
-    /// throwing, exactly the bytes of the id were given. It may be called more than once.
+    /// throwing, exactly the bytes of the id were given.
+    ///
+    /// It may be called more than once.
     func read(into sink: (Span<UInt8>) throws -> Void) throws
 }
 
-/// One step of a batch. There is deliberately no unconditional write of a named ref or an index.
+/// One step of a batch.
+///
+/// There is deliberately no unconditional write of a named ref or an index.
 public enum WriteOperation: Sendable {
     /// Stores an immutable object; a no-op where it is already held with the same bytes.
     case object(ObjectID, any ObjectSource)
@@ -124,12 +134,15 @@ public enum WriteOperation: Sendable {
     case removeCache(FileID)
 }
 
-/// Operations to be applied in order. A named ref moves last, and at most one per batch (spec 04 §4.2).
+/// Operations to be applied in order.
+///
+/// A named ref moves last, and at most one per batch (spec 04 §4.2).
 public struct WriteBatch: Sendable {
     /// The operations.
     public let operations: [WriteOperation]
 
     /// Checks the order.
+    ///
     /// - Throws: `VaultError` with code `internal` when a named ref is swapped anywhere but last, or a cache
     ///   operation names another kind of file.
     public init(_ operations: [WriteOperation]) throws {
@@ -150,8 +163,9 @@ public struct WriteBatch: Sendable {
 public enum BatchOutcome: Sendable, Equatable {
     /// Every operation took effect and is durable.
     case applied
-    /// The operation at this position found other bytes than expected (`nil`: nothing there). Those before it
-    /// took effect on a remote without atomic batches; those from it on did not.
+    /// The operation at this position found other bytes than expected (`nil`: nothing there).
+    ///
+    /// Those before it took effect on a remote without atomic batches; those from it on did not.
     case conflict(position: Int, current: [UInt8]?)
 }
 

@@ -2,7 +2,9 @@ internal import VaultFormat
 internal import VaultSystem
 
 /// The mutable files of a vault as a remote holds them at one moment: the index and a named ref, with their exact
-/// bytes. What is published later is swapped against these bytes and no others (spec 05 S3).
+/// bytes.
+///
+/// What is published later is swapped against these bytes and no others (spec 05 S3).
 struct RemoteSnapshot: Sendable {
     var index: BranchIndex?
     var indexBytes: [UInt8]?
@@ -18,6 +20,7 @@ struct RemoteSnapshot: Sendable {
 
 extension Vault {
     /// Reads the index and a named ref in one request, and applies the format gate.
+    ///
     /// - Throws: what the remote throws; `refUnreadable` when a file is there that does not read, `formatUnsupported`.
     func snapshot(of remote: any Remote, ref: RefID) async throws -> RemoteSnapshot {
         let indexID = FileID.index(ids.index)
@@ -27,7 +30,8 @@ extension Vault {
             case .content(let bytes)?: return bytes
             case .absent?: return nil
             case .large?, nil:
-                throw VaultError(.refUnreadable, "\(id.path) on \(remote.location) is not what it should be", object: id.path)
+                throw VaultError(
+                    .refUnreadable, "\(id.path) on \(remote.location) is not what it should be", object: id.path)
             }
         }
         var result = RemoteSnapshot(ref: ref)
@@ -42,7 +46,9 @@ extension Vault {
         return result
     }
 
-    /// Refuses a remote head that does not descend from the last accepted one (spec 05 §6.3). Undecidable is refused.
+    /// Refuses a remote head that does not descend from the last accepted one (spec 05 §6.3).
+    ///
+    /// Undecidable is refused.
     func checkNotRewound(
         _ head: ObjectID?, baseline: ObjectID?, graph: CommitGraph, remote: any Remote
     ) throws(VaultError) {

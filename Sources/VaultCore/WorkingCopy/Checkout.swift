@@ -32,6 +32,7 @@ struct Checkout: Sendable {
     private static let groupSize = 128
 
     /// Writes all items, which must be sorted by path.
+    ///
     /// - Throws: on the first file that can not be written for a reason that another try could mend; the caller
     ///   does not move the head then.
     func write(_ items: [CheckoutItem]) throws -> Outcome {
@@ -160,8 +161,9 @@ struct Checkout: Sendable {
         }
     }
 
-    /// Removes tracked files and the folders that they leave empty. A path with anything but a plain file at it,
-    /// or nothing, is left alone.
+    /// Removes tracked files and the folders that they leave empty.
+    ///
+    /// A path with anything but a plain file at it, or nothing, is left alone.
     func remove(_ paths: [VaultPath]) throws(VaultError) {
         var parents: Set<VaultPath> = []
         for path in paths {
@@ -206,8 +208,9 @@ struct Checkout: Sendable {
     }
 }
 
-/// A file being written before it gets its name. Without a name where the file system allows it, so that a kill
-/// leaves no plaintext behind.
+/// A file being written before it gets its name.
+///
+/// Without a name where the file system allows it, so that a kill leaves no plaintext behind.
 private struct PendingFile {
     let file: any File
     private let name: [UInt8]?

@@ -32,6 +32,7 @@ struct CheckoutGuard: Sendable {
     }
 
     /// Checks the differences between what the working copy is based on and what it is to become.
+    ///
     /// - Throws: `dirtyTree`, naming the paths in the way; nothing has been written then.
     func plan(_ differences: [TreeDifference]) throws -> Plan {
         let removed = Set(differences.filter { $0.new == nil }.map(\.path))

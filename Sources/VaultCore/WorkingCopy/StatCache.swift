@@ -40,8 +40,10 @@ struct IndexEntry: Sendable, Equatable {
     var diskHash: ContentHash?
 }
 
-/// The tracked files of the head, sorted by path bytes, with the numbers of the files on disk: what git calls
-/// the index. Kept in `local/vaultctl/stat-cache`; a wrong, older or damaged file is rebuilt silently.
+/// The tracked files of the head, sorted by path bytes, with the numbers of the files on disk: what git calls the
+/// index.
+///
+/// Kept in `local/vaultctl/stat-cache`; a wrong, older or damaged file is rebuilt silently.
 struct StatCache: Sendable {
     /// The tree the entries are the files of; nil for no commit.
     var tree: ObjectID?
@@ -77,7 +79,9 @@ struct StatCache: Sendable {
             path.reserveCapacity(shared + added)
             path.append(contentsOf: previous[..<shared])
             for offset in try reader.take(added) { path.append(bytes[offset]) }
-            guard let blob = try readID(&reader, bytes), !path.isEmpty else { throw FormatError.malformed("stat cache") }
+            guard let blob = try readID(&reader, bytes), !path.isEmpty else {
+                throw FormatError.malformed("stat cache")
+            }
             let size = Int64(bitPattern: try reader.uint64(bytes))
             let flags = bytes[try reader.take(1).lowerBound]
             let hash = flags & 1 != 0 ? ContentHash(rawValue: try reader.uint64(bytes)) : nil

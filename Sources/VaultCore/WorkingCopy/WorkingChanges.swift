@@ -111,8 +111,10 @@ enum FileHasher {
     private static let attempts = 3
     private static let chunk = 1 << 20
 
-    /// The content hash of a regular file and its status, equal before and after the reading; nil when something
-    /// else stands there. A file that never holds still is `Errno.wouldBlock`.
+    /// The content hash of a regular file and its status, equal before and after the reading; nil when something else
+    /// stands there.
+    ///
+    /// A file that never holds still is `Errno.wouldBlock`.
     static func contentHash(
         of path: VaultPath, in root: any Directory
     ) throws(Errno) -> (hash: ContentHash, status: FileStatus)? {

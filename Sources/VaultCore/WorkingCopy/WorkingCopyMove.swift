@@ -17,9 +17,8 @@ struct WorkingCopyMove {
         var notStored: [SkippedEntry] = []
     }
 
-    /// - Parameters:
-    ///   - target: The commit to move to; its objects are all held.
-    ///   - finish: Moves the head; called when every file is on disk and durable.
+    /// * `target`: The commit to move to; its objects are all held.
+    /// * `finish`: Moves the head; called when every file is on disk and durable.
     /// - Throws: `dirtyTree` when uncommitted work is in the way; nothing has changed then.
     func run(to target: ObjectID, verb: String, finish: () throws -> Void) throws -> Outcome {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
@@ -85,8 +84,10 @@ struct WorkingCopyMove {
 }
 
 extension Vault {
-    /// Finishes a move of the working copy that a crash interrupted. When the files were edited since, nothing is
-    /// overwritten: the journal is dropped and the next pull finds what is new already.
+    /// Finishes a move of the working copy that a crash interrupted.
+    ///
+    /// When the files were edited since, nothing is overwritten: the journal is dropped and the next pull finds what is
+    /// new already.
     func recover(_ lock: borrowing CloneLock) throws {
         guard let journal = try Journal.read(files) else { return }
         let state = try loadState()
