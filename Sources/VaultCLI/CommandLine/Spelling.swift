@@ -9,7 +9,9 @@ enum Spelling {
             let distance = distance(typed, Array(candidate.utf8))
             if best.map({ distance < $0.distance }) ?? true { best = (distance, candidate) }
         }
-        guard let best, best.distance <= max(1, min(3, typed.count / 3)) else { return nil }
+        // A single letter is near to every other one.
+        let letters = typed.drop { $0 == UInt8(ascii: "-") }.count
+        guard let best, best.distance <= min(3, max(typed.count / 3, letters > 1 ? 1 : 0)) else { return nil }
         return best.candidate
     }
 
