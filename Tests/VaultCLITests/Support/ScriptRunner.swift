@@ -15,6 +15,7 @@ final class ScriptRunner {
         self.script = script
         tool = try Tool(seed: 7)
         variables["DIR"] = tool.directory.text
+        variables["LONG"] = String(repeating: "x", count: 741)
     }
 
     func run() async throws {
