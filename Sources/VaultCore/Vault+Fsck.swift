@@ -264,9 +264,15 @@ private final class FsckWalk {
     private func walkTree(_ root: ObjectID, by commit: ObjectID, checksBlobs: Bool) throws(VaultError) {
         var pending: [(id: ObjectID, prefix: VaultPath?, by: ObjectID, depth: Int)] = [(root, nil, commit, 0)]
         while let next = pending.popLast() {
-            guard next.depth <= Limits.treeDepth, reached.trees.insert(next.id).inserted,
+            guard reached.trees.insert(next.id).inserted,
                 present(next.id, .tree, by: next.by.text, path: next.prefix)
             else { continue }
+            guard next.depth <= Limits.treeDepth else {
+                let detail = "folders nest deeper than \(Limits.treeDepth) levels"
+                corrupt.append(
+                    .init(id: next.id.text, kind: .tree, referencedBy: next.by.text, path: nil, detail: detail))
+                continue
+            }
             do throws(VaultError) {
                 for entry in try trees.tree(next.id).entries {
                     let path = try TreeReader.path(next.prefix, entry.name)

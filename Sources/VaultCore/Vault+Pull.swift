@@ -162,8 +162,8 @@ private struct PullOperation {
             return try fastForward(move, to: theirs)
         }
         if state.cloneBranch == nil { return try fastForward(move, to: theirs) }
-        if options.acceptRewind, try !graph.isAncestor(theirs, of: ours),
-            let baseline = incoming.baselines[incoming.snapshot.ref], try !graph.isAncestor(baseline, of: theirs)
+        if options.acceptRewind, let baseline = incoming.baselines[incoming.snapshot.ref],
+            try !graph.isAncestor(baseline, of: theirs)
         {
             return try acceptRewind(move, graph, trees, ours: ours, theirs: theirs)
         }
@@ -244,8 +244,9 @@ private struct PullOperation {
         let state = incoming.state
         try Vault.checkWritable(state.index)
         let ourTree = try graph.tree(of: ours)
+        let theirTree = try graph.tree(of: theirs)
         let merge = try ThreeWayMerge(trees: trees)
-            .merge(base: base, ours: ourTree, theirs: graph.tree(of: theirs))
+            .merge(base: base, ours: ourTree, theirs: theirTree)
         guard merge.conflicts.isEmpty else {
             let shown = merge.conflicts.prefix(5).map(\.description).joined(separator: ", ")
             throw VaultError(
@@ -257,6 +258,7 @@ private struct PullOperation {
         let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
         let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
             .apply(merge.edits, to: ourTree)
+        if parents == [theirs], tree == theirTree { return theirs }
         guard let branch = state.cloneBranch else {
             throw VaultError(.readOnlyClone, "this clone can not make a merge commit")
         }

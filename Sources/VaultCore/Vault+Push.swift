@@ -63,7 +63,7 @@ private struct PushOperation {
         }
         if options.requireClean { try await requireClean(state) }
         let ref = options.branchOnly ? own.headRefID : state.namedBranch.headRefID
-        let snapshot = try await vault.snapshot(of: remote, ref: ref)
+        let snapshot = try await snapshot(ref)
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         var baselines = try RemoteHeads(
@@ -94,6 +94,12 @@ private struct PushOperation {
         }
         try finish(plan, head, ref, &baselines, &state, lock.scratch)
         return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+    }
+
+    /// The remote's state; that of a place which the first write will make is "nothing there".
+    private func snapshot(_ ref: RefID) async throws -> RemoteSnapshot {
+        if remote.createsOnWrite { return RemoteSnapshot(ref: ref) }
+        return try await vault.snapshot(of: remote, ref: ref)
     }
 
     private func moved(_ why: String) -> VaultError {

@@ -61,12 +61,15 @@ final class LocalFiles: Sendable {
         return value
     }
 
-    func writeOwn(_ name: String, _ members: [JSONMember], scratch: ScratchArea) throws(VaultError) {
+    /// Replaces a JSON file of `local/vaultctl`; one whose loss harms nothing need not be durable.
+    func writeOwn(
+        _ name: String, _ members: [JSONMember], scratch: ScratchArea, durable: Bool = true
+    ) throws(VaultError) {
         guard let own = try layout.ownFolder(create: true) else { return }
         let value = JSONValue.object([JSONMember(name: "v", value: .integer(1))] + members)
         let bytes = JSONWriter.bytes(value, .compact)
         try attempt("cannot write local/vaultctl/\(name)") { () throws(Errno) in
-            try scratch.replace(name.bytes, in: own, with: bytes.span, mode: 0o600)
+            try scratch.replace(name.bytes, in: own, with: bytes.span, mode: 0o600, durable: durable)
         }
     }
 

@@ -44,7 +44,7 @@ extension Vault {
         }
         remotes = remotes.setting(remote, to: known)
         let members = all.setting("remotes", to: remotes).members ?? []
-        try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch)
+        try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: false)
     }
 
     /// Tracked paths that this platform can not hold; commits carry their entries (spec 10 B.11).
@@ -117,7 +117,7 @@ extension Vault {
             [
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "commit_id", value: .string(id.text)),
-            ], scratch: scratch)
+            ], scratch: scratch, durable: false)
     }
 
     /// The commit this program made last, when the clone's head no longer descends from it.

@@ -167,16 +167,16 @@ struct Publisher {
     /// A conflict whose current bytes are ours means that an earlier attempt landed: what follows it is sent again
     /// (spec 04 §4.3).
     private func finish(_ operations: [WriteOperation]) async throws -> Outcome {
-        var rest = operations[...]
+        var rest = operations
         while true {
-            switch try await remote.apply(WriteBatch(Array(rest)), authorization: authorization) {
+            switch try await remote.apply(WriteBatch(rest), authorization: authorization) {
             case .applied: return .published
             case .conflict(let position, let current):
                 guard position >= 0, position < rest.count,
-                    case .swap(let target, _, let new) = rest[rest.startIndex + position]
+                    case .swap(let target, _, let new) = rest[position]
                 else { throw VaultError(.serverError, "\(remote.location) answered a conflict that can not be") }
                 guard let current, current == new else { return .conflict(target.fileID) }
-                rest = rest[(rest.startIndex + position + 1)...]
+                rest.remove(at: position)
                 if rest.isEmpty { return .published }
             }
         }

@@ -35,6 +35,9 @@ public protocol Remote: Sendable {
     /// Names that are no file ids are left out. Throws when the place could not be asked.
     func list(_ area: RemoteArea) async throws -> [FileID]
 
+    /// True while the place does not exist and the first write will make it.
+    var createsOnWrite: Bool { get }
+
     /// The bytes that all objects there take, when that can be told without reading them; nil otherwise.
     func storedBytes() async throws -> Int64?
 
@@ -170,6 +173,9 @@ public enum BatchOutcome: Sendable, Equatable {
 }
 
 extension Remote {
+    /// Most places exist before the first write.
+    public var createsOnWrite: Bool { false }
+
     /// Most remotes can not tell.
     public func storedBytes() async throws -> Int64? { nil }
 

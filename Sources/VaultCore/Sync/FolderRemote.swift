@@ -1,0 +1,121 @@
+internal import VaultCrypto
+public import VaultFormat
+package import VaultSystem
+
+/// A vault kept in a folder: on this machine, a mounted disk, a synced directory (spec 05 §17).
+///
+/// Reads and writes the layout `<folder>/bare/…`, which the reference reads as well; reads a `.sg_vault` store, a
+/// working clone, and a folder that the reference published in either layout. Compare-and-swap is safe between
+/// processes of one machine: every batch that writes holds a lock and is applied whole or not at all, also across a
+/// crash. Readers take no lock.
+public struct FolderRemote: Remote {
+    let path: FilePath
+    let vaultID: VaultID
+    let environment: VaultEnvironment
+
+    /// The folder's absolute path.
+    public let location: String
+
+    /// A batch is one transaction of any size; what is larger than 4 MiB is streamed.
+    public var limits: RemoteLimits { RemoteLimits(operations: .max, payloadBytes: .max) }
+
+    /// A remote in the folder at `path`, for one vault.
+    public init(path: String, vaultID: VaultID) {
+        self.init(path: FilePath(path), vaultID: vaultID, environment: .production())
+    }
+
+    package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment) {
+        self.path = path
+        self.vaultID = vaultID
+        self.environment = environment
+        location = path.text
+    }
+
+    public var createsOnWrite: Bool {
+        do throws(Errno) {
+            _ = try environment.fileSystem.status(of: path, followLinks: true)
+            return false
+        } catch {
+            return error == .noSuchFile
+        }
+    }
+
+    public func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
+        let store = try openStore()
+        let inlineBytes = limits.inlineBytes
+        let group = 32
+        try WorkerPool.forEach(count: (ids.count + group - 1) / group, workers: environment.workers) { index in
+            for id in ids[index * group..<min(ids.count, (index + 1) * group)] {
+                try deliver(id, try store.read(id, limit: inlineBytes))
+            }
+        }
+    }
+
+    public func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
+        guard let file = try openStore().open(id) else { return false }
+        while true {
+            let chunk = try attempt("cannot read \(id.path) of \(location)") { () throws(Errno) in
+                try file.read(upTo: 1 << 20)
+            }
+            if chunk.isEmpty { return true }
+            try sink(chunk.span)
+        }
+    }
+
+    public func list(_ area: RemoteArea) async throws -> [FileID] {
+        try openStore().list(area).map(\.id)
+    }
+
+    public func storedBytes() async throws -> Int64? {
+        try openStore().list(.objects, withSizes: true).reduce(Int64(0)) { $0 &+ $1.size }
+    }
+
+    public func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
+        guard !batch.operations.isEmpty else { return .applied }
+        return try FolderTransaction(remote: self, authorization: authorization).apply(batch)
+    }
+
+    /// Opens the folder for reading and finds out how it is laid out.
+    /// - Throws: `unreachable` when the folder can not be opened, so that a missing disk is no empty vault.
+    func openStore() throws -> FolderStore {
+        do throws(Errno) {
+            let root = try environment.fileSystem.openDirectory(path)
+            return try FolderStore(root: root, vaultID: vaultID, location: location)
+        } catch {
+            throw VaultError(
+                .unreachable, "the folder \(location) can not be opened: \(error)", hint: "check the path", cause: error)
+        }
+    }
+}
+
+extension FolderRemote {
+    /// Whether a text names a folder rather than a saved remote: it holds a slash or begins with a dot.
+    public static func looksLikeLocation(_ text: String) -> Bool {
+        text.contains("/") || text.hasPrefix(".")
+    }
+
+    /// The path that a plain path or a `file://` URL names.
+    /// - Throws: `usage` for a URL of another host or with a damaged escape.
+    package static func localPath(_ text: String) throws(VaultError) -> FilePath {
+        guard text.lowercased().hasPrefix("file:") else { return FilePath(text) }
+        let malformed = VaultError(.usage, "'\(text)' is not a file URL of this machine", hint: "file:///path")
+        var rest = text.utf8.dropFirst(5)
+        guard rest.starts(with: "//".utf8) else { throw malformed }
+        rest = rest.dropFirst(2)
+        if rest.starts(with: "localhost/".utf8) { rest = rest.dropFirst(9) }
+        guard rest.first == UInt8(ascii: "/") else { throw malformed }
+        var bytes: [UInt8] = []
+        var iterator = rest.makeIterator()
+        while let byte = iterator.next() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = iterator.next().flatMap(Hex.value), let low = iterator.next().flatMap(Hex.value),
+                high << 4 | low != 0
+            else { throw malformed }
+            bytes.append(high << 4 | low)
+        }
+        return FilePath(bytes: bytes)
+    }
+}
