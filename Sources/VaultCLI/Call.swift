@@ -83,6 +83,7 @@ final class Call: Sendable {
         _ = try choice(GlobalOptions.progress)
         _ = try number(GlobalOptions.keyDescriptor, least: 0)
         _ = try VaultPlace.lockTimeout(self)
+        try SecretInput(call: self).checkDeclaredKeys()
     }
 
     /// How many times `-v` was given.
@@ -126,6 +127,8 @@ final class Call: Sendable {
         } else {
             try result.writeText(to: TextRenderer(call: self))
         }
+        // What follows on standard error has to come after it.
+        if output.isTerminal { try output.flush() }
         return exit
     }
 }

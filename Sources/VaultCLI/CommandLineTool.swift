@@ -33,10 +33,12 @@ package struct CommandLineTool: Sendable {
                 CompletionLookup(surroundings: surroundings, table: table).run(Array(arguments.dropFirst())))
         }
         let parsed: ParsedArguments
+        var parser = ArgumentParser(table: table)
         do {
-            parsed = try ArgumentParser.parse(arguments, table: table)
+            parsed = try parser.run(arguments)
         } catch {
-            return .finished(complain(error, isJSON: ArgumentParser.asksForJSON(arguments)))
+            let isJSON = ArgumentParser.asksForJSON(arguments)
+            return .finished(complain(error, verb: parser.verbSoFar, isJSON: isJSON))
         }
         guard let call = Self.request(parsed, table: table) else {
             return .finished(withoutVerb(parsed, table: table))
@@ -105,15 +107,17 @@ package struct CommandLineTool: Sendable {
             if !call.isJSON { try? call.output.flush() }
             pager?.finish()
             return tell(
-                Failure(error), verb: call.verb.name, isJSON: call.isJSON, output: call.output,
+                Failure(error, secrets: call.messages.secrets), verb: call.verb.name, isJSON: call.isJSON,
+                output: call.output,
                 messages: call.messages, verbosity: call.verbosity)
         }
     }
 
-    private func complain(_ error: any Error, isJSON: Bool) -> Int32 {
-        tell(
-            Failure(error), verb: nil, isJSON: isJSON, output: Output(sink: surroundings.standardOutput),
-            messages: Messages(sink: surroundings.standardError, isQuiet: false, givesAdvice: false), verbosity: 0)
+    private func complain(_ error: any Error, verb: String?, isJSON: Bool) -> Int32 {
+        let messages = Messages(sink: surroundings.standardError, isQuiet: false, givesAdvice: false)
+        return tell(
+            Failure(error, secrets: messages.secrets), verb: verb, isJSON: isJSON,
+            output: Output(sink: surroundings.standardOutput), messages: messages, verbosity: 0)
     }
 
     private func tell(
@@ -137,7 +141,7 @@ package struct CommandLineTool: Sendable {
     /// `vaultctl` alone.
     private func withoutVerb(_ parsed: ParsedArguments, table: VerbTable) -> Int32 {
         guard !parsed.has(GlobalOptions.json) else {
-            return complain(Usage.error("no verb was given", hint: "vaultctl help"), isJSON: true)
+            return complain(Usage.error("no verb was given", hint: "vaultctl help"), verb: nil, isJSON: true)
         }
         Messages(sink: surroundings.standardError, isQuiet: false, givesAdvice: false)
             .plain(HelpText(table: table).short())

@@ -15,16 +15,16 @@ struct Failure {
     let details: String?
 
     /// Turns whatever was thrown into what is told.
-    init(_ error: any Error) {
+    init(_ error: any Error, secrets: KnownSecrets) {
         let known = Self.vaultError(from: error)
         code = known.code.name
         exit = (error as? Interruption).flatMap { ExitCode(rawValue: $0.exitCode) } ?? ExitCode(known.code)
-        message = Redaction.redacted(TextSafety.line(known.message))
-        hint = known.hint.map { Redaction.redacted(TextSafety.line($0)) }
-        path = known.path.map(Redaction.redacted)
-        object = known.object.map(Redaction.redacted)
+        message = secrets.redacted(TextSafety.line(known.message))
+        hint = known.hint.map { secrets.redacted(TextSafety.line($0)) }
+        path = known.path.map(secrets.redacted)
+        object = known.object.map(secrets.redacted)
         let cause = known.cause.map { "\($0) at " } ?? ""
-        details = Redaction.redacted(TextSafety.line(cause + known.location))
+        details = secrets.redacted(TextSafety.line(cause + known.location))
     }
 
     private static func vaultError(from error: any Error) -> VaultError {

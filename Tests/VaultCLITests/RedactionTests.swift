@@ -1,4 +1,5 @@
 import Testing
+import VaultCrypto
 
 @testable import VaultCLI
 
@@ -32,6 +33,18 @@ struct RedactionTests {
     func kept(text: String) {
         #expect(Redaction.redacted(text) == text)
         #expect(!Redaction.findsSecret(in: text))
+    }
+
+    @Test("a secret that was seen is never repeated, whatever it looks like")
+    func known() throws {
+        let secrets = KnownSecrets()
+        secrets.remember(try SecretBytes(copying: Array("sgit_vk1_any words:abcd1234".utf8).span))
+        #expect(secrets.redacted("opening 'any words:abcd1234' failed") == "opening '<redacted>' failed")
+        #expect(secrets.redacted("any words: nothing") == "any words: nothing")
+        secrets.remember(try SecretBytes(copying: Array("abc".utf8).span))
+        #expect(secrets.redacted("abc") == "abc")
+        secrets.remember(try SecretBytes(copying: Array("redacted".utf8).span))
+        #expect(secrets.redacted("redacted twice, redacted") == "<redacted> twice, <redacted>")
     }
 
     @Test("overlapping finds give one mark")

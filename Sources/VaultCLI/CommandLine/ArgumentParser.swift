@@ -32,7 +32,13 @@ struct ArgumentParser {
         return arguments.prefix { $0 != marker }.contains(json)
     }
 
-    private mutating func run(_ arguments: [[UInt8]]) throws -> ParsedArguments {
+    /// The verb, or the word of the group, that was read before something was not understood.
+    var verbSoFar: String? {
+        candidates.count == 1 && !awaitsAction ? candidates[0].name : candidates.first?.words.first
+    }
+
+    /// Reads a command line (without the program's name).
+    mutating func run(_ arguments: [[UInt8]]) throws -> ParsedArguments {
         var position = 0
         while position < arguments.count {
             let word = arguments[position]

@@ -48,16 +48,17 @@ enum CompletionScript: String, CaseIterable, Sendable {
         _vaultctl() {
             local line
             local -a found folders
-            for line in "${(@f)$(vaultctl __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+            for line in "${(@f)$(vaultctl __complete -- "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
                 case $line in
                 '') ;;
                 :file) _files ;;
                 :folder) _files -/ ;;
                 */) folders+=("$line") ;;
-                *) found+=("${${line%%$'\\t'*}//:/\\\\:}${${line##*$'\\t'}:+:${line##*$'\\t'}}") ;;
+                *$'\t'*) found+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+                *) found+=("${line//:/\\:}") ;;
                 esac
             done
-            (( $#folders )) && compadd -Q -S '' -- "${(@q)folders}"
+            (( $#folders )) && compadd -S '' -- "${folders[@]}"
             (( $#found )) && _describe 'vaultctl' found
             return 0
         }

@@ -22,7 +22,7 @@ enum Usage {
             default: false
             }
         }
-        guard isPlain, !word.isEmpty, word.count <= 24 else { return "" }
+        guard isPlain, !word.isEmpty, word.count <= 20 else { return "" }
         return " '\(String(decoding: word, as: UTF8.self))'"
     }
 

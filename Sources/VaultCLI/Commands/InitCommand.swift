@@ -85,7 +85,9 @@ enum InitCommand {
         do {
             let (vault, result) = try Vault.create(
                 at: directory, key: key, options: options, environment: call.surroundings.vault)
-            let text = SecretOutput.text(try key.text())
+            let secret = try key.text()
+            call.messages.secrets.remember(secret)
+            let text = SecretOutput.text(secret)
             show(text, call)
             return Made(vault: vault, key: text, result: result)
         } catch {

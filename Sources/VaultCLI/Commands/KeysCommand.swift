@@ -136,7 +136,7 @@ enum KeysCommand {
         let input = SecretInput(call: call)
         guard let argument = call.arguments.allPositionals.first else { return try input.given() }
         if argument == [UInt8(ascii: "-")] { return try input.standardInput() }
-        if KeyText.kind(of: argument.span) != .readPublic { try input.checkArgument("a private key as an argument") }
+        if KeyText.kind(of: argument.span) == .unknown { try input.checkArgument("a private key as an argument") }
         return try SecretText.verbatim(argument, from: "the argument")
     }
 

@@ -4,6 +4,8 @@ internal import VaultSystem
 ///
 /// Every text passes the redaction filter and loses its control characters.
 final class Messages: Sendable {
+    /// What no message may repeat.
+    let secrets = KnownSecrets()
     private let sink: any OutputSink
     private let isQuiet: Bool
     private let givesAdvice: Bool
@@ -72,7 +74,7 @@ final class Messages: Sendable {
     }
 
     private func clean(_ text: String) -> String {
-        Redaction.redacted(TextSafety.line(text))
+        secrets.redacted(TextSafety.line(text))
     }
 
     private func send(_ text: String) {

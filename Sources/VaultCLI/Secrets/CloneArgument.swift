@@ -22,7 +22,8 @@ struct CloneArgument {
         switch KeyText.kind(of: argument.span) {
         case .readPublic: return try complete(argument.span)
         case .unknown where !argument.contains(UInt8(ascii: ":")): return nil
-        case .vault, .readPrivate, .unknown:
+        case .vault, .readPrivate: return try complete(argument.span)
+        case .unknown:
             try SecretInput(call: call).checkArgument("a private key as an argument")
             return try complete(argument.span)
         }

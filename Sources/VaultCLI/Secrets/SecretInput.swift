@@ -27,6 +27,12 @@ struct SecretInput {
 
     /// The text of a key from the options or the environment; nil when neither names a source.
     func given() throws -> SecretBytes? {
+        guard let text = try firstGiven() else { return nil }
+        call.messages.secrets.remember(text)
+        return text
+    }
+
+    private func firstGiven() throws -> SecretBytes? {
         let arguments = call.arguments
         if let number = try call.number(GlobalOptions.keyDescriptor, least: 0) { return try descriptor(number) }
         if let path = arguments.last(GlobalOptions.keyFile) { return try file(path, "--key-file") }
@@ -41,7 +47,17 @@ struct SecretInput {
 
     /// The secret on standard input.
     func standardInput() throws -> SecretBytes {
-        try read(0, source: "standard input")
+        let text = try read(0, source: "standard input")
+        call.messages.secrets.remember(text)
+        return text
+    }
+
+    /// Refuses positionals that declare themselves private keys, whatever the verb.
+    func checkDeclaredKeys() throws {
+        let kinds = call.arguments.allPositionals.map { KeyText.kind(of: $0.span) }
+        if kinds.contains(where: { $0 == .vault || $0 == .readPrivate }) {
+            try checkArgument("a private key as an argument")
+        }
     }
 
     /// Refuses a private key among the arguments, where every user of the machine can see it.
@@ -65,7 +81,9 @@ struct SecretInput {
             try call.checkStop()
             throw VaultError(.inputNeeded, "the terminal did not answer", cause: error)
         }
-        return try SecretText.taken(&answer, from: "the answer")
+        let text = try SecretText.taken(&answer, from: "the answer")
+        call.messages.secrets.remember(text)
+        return text
     }
 
     private func descriptor(_ number: Int) throws -> SecretBytes {
@@ -86,6 +104,7 @@ struct SecretInput {
     }
 
     private func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
+        guard !name.isEmpty else { throw Usage.error("the file name of \(option) is empty") }
         let path = call.workingDirectory.appending(relative: name)
         let fileSystem = call.surroundings.vault.fileSystem
         let source = "the file of \(option)"
