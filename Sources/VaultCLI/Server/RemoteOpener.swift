@@ -10,7 +10,7 @@ enum RemoteOpener {
     static func open(_ address: ServerAddress, vaultID: VaultID, call: Call) throws -> any Remote {
         switch address.place {
         case .folder(let path):
-            throw VaultError(.notSupported, "no folder remotes in this build: \(path.text)")
+            return FolderRemote(path: path, vaultID: vaultID, environment: call.surroundings.vault)
         case .web:
             guard !call.has(GlobalOptions.offline) else {
                 throw VaultError(.unreachable, "--offline forbids a connection to \(address.text)")
