@@ -140,7 +140,8 @@ struct WorkingCopyTests {
         }
         try setting.remove("innocent.txt", in: "a")
         try Shell.run(
-            "cd '\(path)' && python3 -c \"import zipfile; z=zipfile.ZipFile('b.zip','w'); z.writestr('VAULT-KEY','x')\"")
+            "cd '\(path)' && python3 -c \"import zipfile; z=zipfile.ZipFile('b.zip','w'); z.writestr('VAULT-KEY','x')\""
+        )
         #expect(throws: VaultError.coded(.secretInCommit)) { try vault.commit() }
         let allowed = CommitOptions(allowSecret: [try VaultPath("b.zip")])
         #expect(try vault.commit(allowed).changes.added.map(\.description) == ["b.zip"])
@@ -197,7 +198,8 @@ struct WorkingCopyTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<8 {
                 group.addTask {
-                    let own = try Vault.open(root: root, options: OpenOptions(lockTimeout: 60), environment: environment)
+                    let own = try Vault.open(
+                        root: root, options: OpenOptions(lockTimeout: 60), environment: environment)
                     let path = try VaultPath("file-\(number)")
                     _ = try own.write(WriteRequest(files: [(path, .bytes([UInt8(number)]))]))
                 }

@@ -60,7 +60,13 @@ final class RefStore: Sendable {
     func decodeIndex(_ bytes: [UInt8], _ id: IndexID) throws(VaultError) -> BranchIndex {
         do throws(FormatError) {
             let plaintext = try cipher.open(bytes.span, limit: Limits.indexPlaintext)
-            return try BranchIndex.decode(plaintext.span)
+            let index = try BranchIndex.decode(plaintext.span)
+            // One key encrypts everything and nothing binds bytes to their place, so a host can answer another of the
+            // vault's files here. Read as an index it has no branch and no schema, and would drop the vault's policy.
+            guard index.schema != nil || !index.branches.isEmpty else {
+                throw FormatError.malformed("this is no branch index")
+            }
+            return index
         } catch {
             throw Self.unreadable(.index(id), error)
         }

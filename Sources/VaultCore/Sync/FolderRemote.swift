@@ -76,6 +76,7 @@ public struct FolderRemote: Remote {
     }
 
     /// Opens the folder for reading and finds out how it is laid out.
+    ///
     /// - Throws: `unreachable` when the folder can not be opened, so that a missing disk is no empty vault.
     func openStore() throws -> FolderStore {
         do throws(Errno) {
@@ -83,7 +84,8 @@ public struct FolderRemote: Remote {
             return try FolderStore(root: root, vaultID: vaultID, location: location)
         } catch {
             throw VaultError(
-                .unreachable, "the folder \(location) can not be opened: \(error)", hint: "check the path", cause: error)
+                .unreachable, "the folder \(location) can not be opened: \(error)", hint: "check the path", cause: error
+            )
         }
     }
 }
@@ -95,6 +97,7 @@ extension FolderRemote {
     }
 
     /// The path that a plain path or a `file://` URL names.
+    ///
     /// - Throws: `usage` for a URL of another host or with a damaged escape.
     package static func localPath(_ text: String) throws(VaultError) -> FilePath {
         guard text.lowercased().hasPrefix("file:") else { return FilePath(text) }

@@ -103,7 +103,9 @@ struct FolderTransaction {
         }
     }
 
-    /// The first condition that does not hold. Nothing has been written yet.
+    /// The first condition that does not hold.
+    ///
+    /// Nothing has been written yet.
     private func findConflict(_ batch: WriteBatch, _ store: FolderStore) throws -> BatchOutcome? {
         for (position, operation) in batch.operations.enumerated() {
             guard case .swap(let target, let expected, _) = operation else { continue }
