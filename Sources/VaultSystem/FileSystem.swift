@@ -114,8 +114,12 @@ extension File {
     }
 
     /// Reads from the position to the end, at most `limit` bytes; `Errno.fileTooLarge` beyond.
+    ///
+    /// Give as `sizeHint` the size that the file's status told, and an unchanged file takes one call.
     package func readToEnd(limit: Int, sizeHint: Int = 0) throws(Errno) -> [UInt8] {
         var result = try read(upTo: min(max(sizeHint, 0), limit) + 1)
+        // Room for one more byte was left unused, so the file ends here.
+        if result.count == sizeHint, sizeHint > 0, sizeHint <= limit { return result }
         while true {
             if result.count > limit { throw .fileTooLarge }
             let more = try read(upTo: min(max(result.count, 4096), limit - result.count + 1))

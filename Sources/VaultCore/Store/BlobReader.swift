@@ -12,9 +12,9 @@ struct BlobReader: Sendable {
 
     /// The whole content of a blob whose object is small enough to be read at once; nil when it is larger.
     func small(_ entry: FileEntry) throws(VaultError) -> [UInt8]? {
-        guard let size = try store.size(entry.blobID) else { throw ObjectStore.missing(entry.blobID) }
-        guard size <= Int64(ObjectStore.inlineLimit), entry.size <= Int64(ObjectStore.inlineLimit) else { return nil }
-        let object = try store.read(entry.blobID, limit: ObjectStore.inlineLimit)
+        guard entry.size <= Int64(ObjectStore.inlineLimit),
+            let object = try store.readSmall(entry.blobID, limit: ObjectStore.inlineLimit)
+        else { return nil }
         return try decoding("blob \(entry.blobID.text)", object: entry.blobID.text) { () throws(FormatError) in
             try cipher.open(object.bytes.span, limit: plaintextLimit(entry))
         }

@@ -87,11 +87,19 @@ final class ObjectStore: ObjectReading {
     ///
     /// - Throws: `objectMissing`, `objectCorrupt`, or an I/O error.
     func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject {
+        guard let object = try readSmall(id, limit: limit) else {
+            throw VaultError(.objectCorrupt, "object \(id.text) is larger than \(limit) bytes", object: id.text)
+        }
+        return object
+    }
+
+    /// The same; nil when the object is larger than `limit`.
+    func readSmall(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject? {
         let bytes: [UInt8]?
         do throws(Errno) {
-            bytes = try folder.contents(id.text.bytes, limit: limit)
+            bytes = try folder.contents(id.utf8, limit: limit)
         } catch .fileTooLarge {
-            throw VaultError(.objectCorrupt, "object \(id.text) is larger than \(limit) bytes", object: id.text)
+            return nil
         } catch {
             throw .io(error, "cannot read object \(id.text)", path: id.text)
         }

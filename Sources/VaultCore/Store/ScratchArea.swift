@@ -9,6 +9,8 @@ internal import VaultSystem
 final class ScratchArea: Sendable {
     let directory: any Directory
     private let random: any RandomSource
+    /// A random prefix, made for the first name, and how many names were given.
+    private let names = Locked((prefix: [UInt8](), given: 0))
 
     init(directory: any Directory, random: any RandomSource) {
         self.directory = directory
@@ -17,8 +19,15 @@ final class ScratchArea: Sendable {
 
     /// A name nobody else uses.
     func freshName() throws(VaultError) -> [UInt8] {
-        let bytes = try crypto("random names") { () throws(CryptoError) in try random.bytes(12) }
-        return "t-".bytes + Hex.encode(bytes.span)
+        let (prefix, number) = try names.withLock { (names) throws(VaultError) -> ([UInt8], Int) in
+            if names.prefix.isEmpty {
+                let bytes = try crypto("random names") { () throws(CryptoError) in try random.bytes(12) }
+                names.prefix = "t-".bytes + Hex.encode(bytes.span) + "-".bytes
+            }
+            names.given += 1
+            return (names.prefix, names.given)
+        }
+        return prefix + String(number).utf8
     }
 
     /// Writes a file and gives it its name in `target`, replacing what stands there; a link is replaced, not followed.

@@ -52,7 +52,7 @@ public struct FolderRemote: Remote {
     }
 
     public func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
-        guard let file = try openStore().open(id) else { return false }
+        guard let (file, _) = try openStore().open(id) else { return false }
         while true {
             let chunk = try attempt("cannot read \(id.path) of \(location)") { () throws(Errno) in
                 try file.read(upTo: 1 << 20)

@@ -2,7 +2,7 @@ internal import VaultFormat
 internal import VaultSystem
 
 /// The files of a vault in an opened folder, for reading.
-struct FolderStore: Sendable {
+final class FolderStore: Sendable {
     /// What kind of folder it is; decides whether it may be written.
     enum Kind: Sendable, Equatable {
         /// Nothing in it yet, or a folder remote.
@@ -16,6 +16,8 @@ struct FolderStore: Sendable {
     let bare: (any Directory)?
     let kind: Kind
     private let location: String
+    /// Folders below `bare`, opened when first needed; nil for one that is not there.
+    private let opened = Locked<[[String]: (any Directory)?]>([:])
 
     /// Own folder of a folder remote: owner record, lock, journal.
     static let ownName = ".vaultctl".bytes
@@ -78,15 +80,23 @@ struct FolderStore: Sendable {
         }
     }
 
-    /// Opens a file; nil when it is absent, or when a link stands anywhere on the way.
-    func open(_ id: FileID) throws(VaultError) -> (any File)? {
+    private func folder(_ names: [String]) throws(Errno) -> (any Directory)? {
         guard let bare else { return nil }
+        if let known = opened.withLock({ $0[names] }) { return known }
+        let folder = try Self.folder(bare, names)
+        opened.withLock { $0[names] = .some(folder) }
+        return folder
+    }
+
+    /// Opens a file; nil when it is absent, or when a link stands anywhere on the way.
+    func open(_ id: FileID) throws(VaultError) -> (file: any File, size: Int64)? {
         let place = Self.place(of: id)
         do throws(Errno) {
-            guard let folder = try Self.folder(bare, place.folders) else { return nil }
+            guard let folder = try folder(place.folders) else { return nil }
             let file = try folder.openFile(place.name)
-            guard try file.status().kind == .regular else { return nil }
-            return file
+            let status = try file.status()
+            guard status.kind == .regular else { return nil }
+            return (file, status.size)
         } catch {
             switch error {
             case .noSuchFile, .tooManyLinks: return nil
@@ -96,21 +106,20 @@ struct FolderStore: Sendable {
     }
 
     func read(_ id: FileID, limit: Int) throws(VaultError) -> RemoteFile {
-        guard let file = try open(id) else { return .absent }
+        guard let (file, size) = try open(id) else { return .absent }
+        if size > Int64(limit) { return .large(size: size) }
         return try attempt("cannot read \(id.path) of \(location)", path: id.path) { () throws(Errno) in
-            let size = try file.status().size
-            if size > Int64(limit) { return .large(size: size) }
-            return .content(try file.readToEnd(limit: limit, sizeHint: Int(size)))
+            .content(try file.readToEnd(limit: limit, sizeHint: Int(size)))
         }
     }
 
-    /// The files of an area whose names are file ids, sorted by path; sizes only when asked for.
+    /// The files of an area whose names are file ids, in no particular order; sizes only when asked for.
     func list(_ area: RemoteArea, withSizes: Bool = false) throws(VaultError) -> [(id: FileID, size: Int64)] {
-        guard let bare else { return [] }
+        guard bare != nil else { return [] }
         var result: [(id: FileID, size: Int64)] = []
         for folders in Self.folders(of: area) {
             try attempt("cannot list \(location)", path: location) { () throws(Errno) in
-                guard let folder = try Self.folder(bare, folders) else { return }
+                guard let folder = try folder(folders) else { return }
                 let prefix = "bare/" + folders.joined(separator: "/") + "/"
                 for entry in try folder.entries() where entry.kind == .regular || entry.kind == .unknown {
                     guard let name = String(validating: entry.name, as: UTF8.self),
@@ -120,7 +129,7 @@ struct FolderStore: Sendable {
                 }
             }
         }
-        return result.sorted { $0.id.path < $1.id.path }
+        return result
     }
 
     private static func folders(of area: RemoteArea) -> [[String]] {

@@ -162,8 +162,8 @@ struct FolderTransaction {
     ) throws -> FolderStep? {
         switch operation {
         case .object(let id, let source):
-            if let held = try store.open(.object(id)) {
-                try compare(held, with: source, id)
+            if let (held, size) = try store.open(.object(id)) {
+                try compare(held, size, with: source, id)
                 return nil
             }
             return FolderStep(
@@ -181,11 +181,10 @@ struct FolderTransaction {
     }
 
     /// An object that is there already must be the same one (spec 05 §17).
-    private func compare(_ held: any File, with source: any ObjectSource, _ id: ObjectID) throws {
+    private func compare(_ held: any File, _ size: Int64, with source: any ObjectSource, _ id: ObjectID) throws {
         let differs = VaultError(
             .objectCorrupt, "\(remote.location) holds other bytes under \(id.text); nothing was written",
             hint: "the folder is damaged; push to a fresh one", object: id.text)
-        let size = try attempt("cannot read \(id.text)") { () throws(Errno) in try held.status().size }
         guard size == source.size else { throw differs }
         try source.read { chunk in
             let other = try attempt("cannot read \(id.text)") { () throws(Errno) in
