@@ -25,8 +25,8 @@ extension Directory {
         return try openDirectory(name)
     }
 
-    /// Opens a directory below this one, one name at a time, following no link.
-    package func openDirectory(path names: [[UInt8]]) throws(Errno) -> (any Directory)? {
+    /// Opens a directory below this one, one name at a time, following no link; nil when no name is given.
+    package func openDirectory(path names: some Sequence<[UInt8]>) throws(Errno) -> (any Directory)? {
         var current: (any Directory)?
         for name in names { current = try (current ?? self).openDirectory(name) }
         return current

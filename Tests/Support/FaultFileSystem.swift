@@ -48,11 +48,12 @@ package final class FaultFileSystem: FileSystem {
         var fired = 0
     }
 
-    private let inner: any FileSystem
+    /// The file system behind it, where nothing fails.
+    package let unfaulted: any FileSystem
     private let state = Locked(State())
 
     package init(_ inner: any FileSystem) {
-        self.inner = inner
+        unfaulted = inner
     }
 
     /// Sets or clears what fails next, and counts anew.
@@ -95,30 +96,30 @@ package final class FaultFileSystem: FileSystem {
 
     package func openDirectory(_ path: FilePath) throws(Errno) -> any Directory {
         try check(.openDirectory)
-        return FaultDirectory(try inner.openDirectory(path), self)
+        return FaultDirectory(try unfaulted.openDirectory(path), self)
     }
 
     package func createDirectory(_ path: FilePath, mode: UInt32) throws(Errno) {
         try check(.createDirectory)
-        try inner.createDirectory(path, mode: mode)
+        try unfaulted.createDirectory(path, mode: mode)
     }
 
     package func status(of path: FilePath, followLinks: Bool) throws(Errno) -> FileStatus {
         try check(.status)
-        return try inner.status(of: path, followLinks: followLinks)
+        return try unfaulted.status(of: path, followLinks: followLinks)
     }
 
     package func canonicalPath(_ path: FilePath) throws(Errno) -> FilePath {
         try check(.canonicalPath)
-        return try inner.canonicalPath(path)
+        return try unfaulted.canonicalPath(path)
     }
 
     package func currentDirectory() throws(Errno) -> FilePath {
-        try inner.currentDirectory()
+        try unfaulted.currentDirectory()
     }
 
     package func readFile(_ path: FilePath, limit: Int) throws(Errno) -> [UInt8] {
         try check(.readFile)
-        return try inner.readFile(path, limit: limit)
+        return try unfaulted.readFile(path, limit: limit)
     }
 }

@@ -81,7 +81,7 @@ public struct FolderRemote: Remote {
     func openStore() throws -> FolderStore {
         do throws(Errno) {
             let root = try environment.fileSystem.openDirectory(path)
-            return try FolderStore(root: root, vaultID: vaultID, location: location)
+            return try FolderStore(root: root, remote: self)
         } catch {
             throw VaultError(
                 .unreachable, "the folder \(location) can not be opened: \(error)", hint: "check the path", cause: error

@@ -2,108 +2,79 @@ internal import VaultFormat
 internal import VaultSystem
 
 /// The files of a vault in an opened folder, for reading.
+///
+/// Below the folder a link is followed only to a place inside it; one that leads outside, or nowhere, is as if
+/// nothing stood there.
 final class FolderStore: Sendable {
     /// What kind of folder it is; decides whether it may be written.
     enum Kind: Sendable, Equatable {
-        /// Nothing in it yet, or a folder remote.
+        /// Nothing in it yet but what a folder remote has.
         case writable
+        /// A folder remote, if its owner record says so, with other things beside.
+        case writableIfOwned
         /// A clone, a store of one, or something published: read only.
         case readOnly(String)
     }
 
-    let root: any Directory
-    /// The folder `bare`; nil when there is none yet.
-    let bare: (any Directory)?
     let kind: Kind
+    private let root: any Directory
+    /// The names that lead from the root to `bare`; nil when there is none.
+    private let bare: [[UInt8]]?
+    private let path: FilePath
     private let location: String
-    /// Folders below `bare`, opened when first needed; nil for one that is not there.
-    private let opened = Locked<[[String]: (any Directory)?]>([:])
+    private let fileSystem: any FileSystem
+    /// The folders of the areas, opened when first needed; the inner nil is one that is not there.
+    private let opened = Locked([(any Directory)??](repeating: nil, count: FolderArea.allCases.count))
 
     /// Own folder of a folder remote: owner record, lock, journal.
     static let ownName = ".vaultctl".bytes
+    static let bareName = "bare".bytes
+    static let ownerName = "owner.json".bytes
 
-    init(root: any Directory, vaultID: VaultID, location: String) throws(Errno) {
+    init(root: any Directory, remote: FolderRemote) throws(Errno) {
         self.root = root
-        self.location = location
+        path = remote.path
+        location = remote.location
+        fileSystem = remote.environment.fileSystem
         let names = Set(try root.entries().map(\.name))
+        let published = ["api", "vault", "read", remote.vaultID.text].map(\.bytes)
         if names.contains(".sg_vault".bytes) {
-            bare = try Self.folder(root, ["sg_vault"].map { "." + $0 } + ["bare"])
+            bare = [".sg_vault".bytes, Self.bareName]
             kind = .readOnly("a working clone")
-            return
-        }
-        if names.contains("bare".bytes), names.contains("local".bytes) {
-            bare = try Self.folder(root, ["bare"])
-            kind = .readOnly("the store of a clone")
-            return
-        }
-        if names.contains("bare".bytes) {
-            bare = try Self.folder(root, ["bare"])
-            let isOurs = names.contains(Self.ownName) || names.count == 1
-            kind = isOurs && !names.contains("manifest.json".bytes) ? .writable : .readOnly("a published folder")
-            return
-        }
-        if let published = try Self.folder(root, ["api", "vault", "read", vaultID.text, "bare"]) {
-            bare = published
+        } else if names.contains(Self.bareName) {
+            bare = [Self.bareName]
+            if names.contains("local".bytes) {
+                kind = .readOnly("the store of a clone")
+            } else if names.contains("manifest.json".bytes) {
+                kind = .readOnly("a published folder")
+            } else if names.isSubset(of: [Self.bareName, Self.ownName]) {
+                kind = .writable
+            } else {
+                kind = names.contains(Self.ownName) ? .writableIfOwned : .readOnly("a folder that holds something else")
+            }
+        } else if try Self.holds(published, root) {
+            bare = published + [Self.bareName]
             kind = .readOnly("a published folder")
-            return
+        } else {
+            bare = nil
+            kind = names.isSubset(of: [Self.ownName]) ? .writable : .readOnly("a folder that holds something else")
         }
-        bare = nil
-        let isEmpty = names.isEmpty || names == [Self.ownName]
-        kind = isEmpty ? .writable : .readOnly("a folder that holds something else")
     }
 
-    /// A folder below another, following no link; nil when it is not there.
-    private static func folder(_ root: any Directory, _ names: [String]) throws(Errno) -> (any Directory)? {
+    /// Whether folders stand at these names, links included.
+    private static func holds(_ names: [[UInt8]], _ root: any Directory) throws(Errno) -> Bool {
         var current = root
         for name in names {
-            do throws(Errno) {
-                current = try current.openDirectory(name.bytes)
-            } catch {
-                switch error {
-                case .noSuchFile, .notADirectory, .tooManyLinks: return nil
-                default: throw error
-                }
-            }
+            guard let status = try current.statusIfPresent(of: name) else { return false }
+            // Whether a link leads to something of ours is found out when it is opened.
+            if status.kind == .symbolicLink { return true }
+            guard status.kind == .directory else { return false }
+            current = try current.openDirectory(name)
         }
-        return current
+        return true
     }
 
-    /// The folder of a kind of file, below `bare`, and the file's name in it.
-    static func place(of id: FileID) -> (folders: [String], name: [UInt8]) {
-        switch id {
-        case .object(let id): (["data"], id.text.bytes)
-        case .ref(let id): (["refs"], id.text.bytes)
-        case .index(let id): (["indexes"], id.text.bytes)
-        case .key(let id): (["keys"], id.text.bytes)
-        case .cacheValue(let id): (["cache", "value"], id.text.bytes)
-        case .cachePointer(let id): (["cache", "pointer"], id.text.bytes)
-        }
-    }
-
-    private func folder(_ names: [String]) throws(Errno) -> (any Directory)? {
-        guard let bare else { return nil }
-        if let known = opened.withLock({ $0[names] }) { return known }
-        let folder = try Self.folder(bare, names)
-        opened.withLock { $0[names] = .some(folder) }
-        return folder
-    }
-
-    /// Opens a file; nil when it is absent, or when a link stands anywhere on the way.
-    func open(_ id: FileID) throws(VaultError) -> (file: any File, size: Int64)? {
-        let place = Self.place(of: id)
-        do throws(Errno) {
-            guard let folder = try folder(place.folders) else { return nil }
-            let file = try folder.openFile(place.name)
-            let status = try file.status()
-            guard status.kind == .regular else { return nil }
-            return (file, status.size)
-        } catch {
-            switch error {
-            case .noSuchFile, .tooManyLinks: return nil
-            default: throw .io(error, "cannot read \(id.path) of \(location)", path: id.path)
-            }
-        }
-    }
+    // MARK: Reading
 
     func read(_ id: FileID, limit: Int) throws(VaultError) -> RemoteFile {
         guard let (file, size) = try open(id) else { return .absent }
@@ -113,33 +84,108 @@ final class FolderStore: Sendable {
         }
     }
 
-    /// The files of an area whose names are file ids, in no particular order; sizes only when asked for.
+    /// Opens a file; nil when it is absent.
+    func open(_ id: FileID) throws(VaultError) -> (file: any File, size: Int64)? {
+        do throws(Errno) {
+            let area = FolderArea(of: id)
+            guard let folder = try folder(area), let file = try Self.openFile(id.leaf, in: folder, or: self, area)
+            else {
+                return nil
+            }
+            let status = try file.status()
+            guard status.kind == .regular else { throw status.kind == .directory ? .isADirectory : .invalidArgument }
+            return (file, status.size)
+        } catch {
+            throw .io(error, "cannot read \(id.path) of \(location)", path: id.path)
+        }
+    }
+
+    /// The files of an area whose names are file ids, in the order of their names; sizes only when asked for.
     func list(_ area: RemoteArea, withSizes: Bool = false) throws(VaultError) -> [(id: FileID, size: Int64)] {
-        guard bare != nil else { return [] }
         var result: [(id: FileID, size: Int64)] = []
-        for folders in Self.folders(of: area) {
-            try attempt("cannot list \(location)", path: location) { () throws(Errno) in
-                guard let folder = try folder(folders) else { return }
-                let prefix = "bare/" + folders.joined(separator: "/") + "/"
-                for entry in try folder.entries() where entry.kind == .regular || entry.kind == .unknown {
-                    guard let name = String(validating: entry.name, as: UTF8.self),
-                        let id = try? FileID(path: prefix + name)
-                    else { continue }
-                    result.append((id, withSizes ? try folder.statusIfPresent(of: entry.name)?.size ?? 0 : 0))
+        for area in FolderArea.all(in: area) {
+            let entries = try attempt("cannot list \(location)", path: location) { () throws(Errno) in
+                try folder(area)?.entries() ?? []
+            }
+            var found: [(name: [UInt8], id: FileID)] = []
+            for entry in entries {
+                guard let id = area.file(named: entry.name) else { continue }
+                switch entry.kind {
+                case .regular, .unknown: found.append((entry.name, id))
+                // A link counts when what it leads to does.
+                case .symbolicLink: if try open(id) != nil { found.append((entry.name, id)) }
+                case .directory, .other: continue
                 }
+            }
+            found.sort { $0.name.lexicographicallyPrecedes($1.name) }
+            for (_, id) in found {
+                result.append((id, withSizes ? try open(id)?.size ?? 0 : 0))
             }
         }
         return result
     }
 
-    private static func folders(of area: RemoteArea) -> [[String]] {
-        switch area {
-        case .objects: [["data"]]
-        case .refs: [["refs"]]
-        case .keys: [["keys"]]
-        case .indexes: [["indexes"]]
-        case .cache: [["cache", "value"], ["cache", "pointer"]]
-        case .all: [["data"], ["refs"], ["keys"], ["indexes"], ["cache", "value"], ["cache", "pointer"]]
+    // MARK: Finding
+
+    private func folder(_ area: FolderArea) throws(Errno) -> (any Directory)? {
+        if let known = opened.withLock({ $0[area.rawValue] }) { return known }
+        guard let bare else { return nil }
+        let folder = try openFolder(bare + area.names.map(\.bytes))
+        opened.withLock { $0[area.rawValue] = .some(folder) }
+        return folder
+    }
+
+    /// Opens a folder below the root; nil when it is absent.
+    private func openFolder(_ names: [[UInt8]]) throws(Errno) -> (any Directory)? {
+        do throws(Errno) {
+            return try root.openDirectory(path: names)
+        } catch {
+            switch error {
+            case .noSuchFile: return nil
+            case .notADirectory, .tooManyLinks:
+                // A link stands on the way, or a file, which is no folder that is absent.
+                guard let inside = try insidePath(names) else { return nil }
+                if inside == names { throw error }
+                return try root.openDirectory(path: inside)
+            default: throw error
+            }
         }
+    }
+
+    private static func openFile(
+        _ name: [UInt8], in folder: any Directory, or store: FolderStore, _ area: FolderArea
+    ) throws(Errno) -> (any File)? {
+        do throws(Errno) {
+            return try folder.openFile(name)
+        } catch {
+            switch error {
+            case .noSuchFile: return nil
+            case .tooManyLinks:
+                let names = (store.bare ?? []) + area.names.map(\.bytes) + [name]
+                guard let inside = try store.insidePath(names), let last = inside.last else { return nil }
+                return try (store.root.openDirectory(path: inside.dropLast()) ?? store.root).openFile(last)
+            default: throw error
+            }
+        }
+    }
+
+    /// Where names below the root lead when links are followed, as names without links below the root; nil when that
+    /// is outside, or nowhere.
+    ///
+    /// The answer is then walked without following links, so that one planted in between leads nowhere.
+    private func insidePath(_ names: [[UInt8]]) throws(Errno) -> [[UInt8]]? {
+        let top: [[UInt8]]
+        let found: [[UInt8]]
+        do throws(Errno) {
+            top = try fileSystem.canonicalPath(path).components
+            found = try fileSystem.canonicalPath(names.reduce(path) { $0.appending(component: $1) }).components
+        } catch {
+            switch error {
+            case .noSuchFile, .tooManyLinks: return nil
+            default: throw error
+            }
+        }
+        guard found.count > top.count, found.starts(with: top) else { return nil }
+        return Array(found.dropFirst(top.count))
     }
 }

@@ -1,0 +1,100 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Who may write a folder remote: the first write key that did (spec 04 §5, 05 §17).
+struct FolderOwner {
+    private let own: any Directory
+    private let remote: FolderRemote
+
+    init(_ own: any Directory, remote: FolderRemote) {
+        self.own = own
+        self.remote = remote
+    }
+
+    /// Whether the folder belongs to a write key already, which must be this one.
+    ///
+    /// - Throws: `keyWrong` for another vault or key, `refused` after a destroy.
+    func check(_ authorization: WriteAuthorization) throws(VaultError) -> Bool {
+        guard authorization.vaultID == remote.vaultID else {
+            throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
+        }
+        let bytes = try attempt("cannot read the owner of \(remote.location)") { () throws(Errno) in
+            try own.readFileIfPresent(FolderStore.ownerName, limit: 65_536)
+        }
+        guard let bytes else { return false }
+        guard let record = try? JSONReader.parse(bytes.span), record["v"] == .integer(1) else {
+            throw VaultError(.formatUnsupported, "the owner record of \(remote.location) is not understood")
+        }
+        if record["destroyed_at"] != nil {
+            throw VaultError(
+                .refused, "the vault in \(remote.location) was destroyed; its id can never be used again there",
+                hint: "use another folder")
+        }
+        let hash = try self.hash(authorization)
+        guard record["vault_id"]?.text == remote.vaultID.text, record["write_key_hash"]?.text == hash else {
+            throw VaultError(
+                .keyWrong, "\(remote.location) belongs to another vault or write key", hint: "use another folder")
+        }
+        return true
+    }
+
+    /// Records the owner, durably.
+    func bind(_ authorization: WriteAuthorization, scratch: ScratchArea) throws(VaultError) {
+        let record = JSONValue.record([
+            "v": .integer(1),
+            "vault_id": .string(remote.vaultID.text),
+            "write_key_hash": .string(try hash(authorization)),
+            "created_at": .string(LocalTime.utc(ms: remote.environment.clock.nowMs)),
+        ])
+        let bytes = JSONWriter.bytes(record, .compact)
+        try attempt("cannot write the owner of \(remote.location)") { () throws(Errno) in
+            try scratch.replace(FolderStore.ownerName, in: own, with: bytes.span, mode: 0o600)
+        }
+    }
+
+    private func hash(_ authorization: WriteAuthorization) throws(VaultError) -> String {
+        try decoding("the write key") { () throws(FormatError) in try authorization.writeKey.ownerHash() }
+    }
+}
+
+/// The lock that every writing batch holds.
+///
+/// The kernel gives it back when the process ends, so none is ever stale.
+final class FolderLock: Sendable {
+    private let file: any File
+
+    /// Waits for the lock, a minute at most.
+    ///
+    /// - Throws: `locked` when another writer holds it all the time.
+    init(_ own: any Directory, remote: FolderRemote) throws(VaultError) {
+        let clock = remote.environment.clock
+        let deadline = clock.monotonicNs &+ Self.timeoutNs
+        while true {
+            let taken = try attempt("cannot lock \(remote.location)") { () throws(Errno) in try Self.take(own) }
+            if let taken {
+                file = taken
+                return
+            }
+            guard clock.monotonicNs < deadline else {
+                throw VaultError(.locked, "another writer holds \(remote.location)", hint: "try again")
+            }
+            clock.sleep(milliseconds: 5)
+        }
+    }
+
+    private static func take(_ own: any Directory) throws(Errno) -> (any File)? {
+        let file = try own.openForAppending(name, mode: 0o600)
+        guard try file.lock(wait: false) else { return nil }
+        // A lock file that was removed in between protects nobody.
+        guard try own.statusIfPresent(of: name)?.inode == file.status().inode else { return nil }
+        return file
+    }
+
+    func release() {
+        // The descriptor goes right after; an error here would change nothing.
+        try? file.unlock()
+    }
+
+    private static let name = "lock".bytes
+    private static let timeoutNs: Int64 = 60_000_000_000
+}
