@@ -187,8 +187,7 @@ private struct PullOperation {
             let outcome = try move.run(to: theirs, verb: "pull") { try accept(theirs) }
             return result(.fastForward, new: theirs, outcome)
         }
-        try accept(theirs)
-        let outcome = try move.run(to: theirs, verb: "pull") {
+        let outcome = try move.run(to: theirs, verb: "pull", accept: { try accept(theirs) }) {
             try vault.moveRef(state.headRef, from: state.head, to: theirs, scratch: scratch)
         }
         try vault.recordOwnHead(theirs, ref: state.headRef, scratch: scratch)
@@ -203,8 +202,7 @@ private struct PullOperation {
         let message = "Merge \(state.namedBranch.name) into \(state.cloneBranch?.name ?? "local")"
         let merged = try commitMerge(
             graph, trees, base: base, ours: ours, theirs: theirs, parents: [ours, theirs], message: message)
-        try accept(theirs)
-        let outcome = try move.run(to: merged, verb: "pull") {
+        let outcome = try move.run(to: merged, verb: "pull", accept: { try accept(theirs) }) {
             try vault.moveRef(state.headRef, from: state.head, to: merged, scratch: scratch)
         }
         try vault.recordOwnHead(merged, ref: state.headRef, scratch: scratch)
@@ -228,8 +226,7 @@ private struct PullOperation {
                 graph, trees, base: base, ours: ours, theirs: theirs, parents: [theirs],
                 message: "Re-apply \(name) work on top of the rewound \(state.namedBranch.name)")
         }
-        try accept(theirs)
-        let outcome = try move.run(to: target, verb: "pull") {
+        let outcome = try move.run(to: target, verb: "pull", accept: { try accept(theirs) }) {
             try vault.moveRef(state.headRef, from: state.head, to: target, scratch: scratch)
         }
         try vault.recordOwnHead(target, ref: state.headRef, scratch: scratch)

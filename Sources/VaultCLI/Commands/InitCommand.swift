@@ -101,6 +101,11 @@ enum InitCommand {
         guard let given = try SecretInput(call: call).given() else {
             return try VaultKey.generate(using: call.surroundings.vault.random)
         }
+        // Without its prefix a read key parses as a vault key whose passphrase is 64 digits: the kind decides first.
+        let kind = given.withBytes { bytes in KeyText.kind(of: bytes) }
+        guard kind != .readPrivate, kind != .readPublic else {
+            throw Usage.error("a vault is made with a vault key; this is a read key")
+        }
         let key = try given.withBytes { bytes in try VaultKey(parsing: bytes) }
         guard key.isUsableByReference, key.vaultID.isServable else {
             throw Usage.error(

@@ -63,7 +63,7 @@ final class RefStore: Sendable {
             let index = try BranchIndex.decode(plaintext.span)
             // One key encrypts everything and nothing binds bytes to their place, so a host can answer another of the
             // vault's files here. Read as an index it has no branch and no schema, and would drop the vault's policy.
-            guard index.schema != nil || !index.branches.isEmpty else {
+            guard !index.branches.isEmpty || index.schema?.hasPrefix("branch_index_v") == true else {
                 throw FormatError.malformed("this is no branch index")
             }
             return index

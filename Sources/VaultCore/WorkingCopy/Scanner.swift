@@ -66,7 +66,7 @@ struct Scanner: Sendable {
     func scan() throws -> ScanResult {
         var result = ScanResult()
         var present = [Bool](repeating: false, count: tracked.entries.count)
-        var level: [[UInt8]] = [[]]
+        var level = [PendingFolder(path: [], isIgnored: false)]
         var depth = 0
         while !level.isEmpty {
             guard depth <= Self.levelLimit else {
@@ -107,10 +107,19 @@ struct Scanner: Sendable {
         var skipped: [SkippedEntry] = []
         var unreadable: [SkippedEntry] = []
         var ignored: [[UInt8]] = []
-        var folders: [[UInt8]] = []
+        var folders: [PendingFolder] = []
     }
 
-    private func scan(folder: [UInt8]) throws -> FolderResult {
+    /// A folder to be scanned.
+    private struct PendingFolder: Sendable {
+        var path: [UInt8]
+        /// A rule covers it; it is entered for the tracked files below it only, and what is untracked there stays
+        /// ignored.
+        var isIgnored: Bool
+    }
+
+    private func scan(folder pending: PendingFolder) throws -> FolderResult {
+        let folder = pending.path
         var result = FolderResult()
         let directory: any Directory
         let entries: [DirectoryEntry]
@@ -131,14 +140,15 @@ struct Scanner: Sendable {
             }
         }
         for entry in entries {
-            try classify(entry, in: directory, folder: folder, &result)
+            try classify(entry, in: directory, of: pending, &result)
         }
         return result
     }
 
     private func classify(
-        _ entry: DirectoryEntry, in directory: any Directory, folder: [UInt8], _ result: inout FolderResult
+        _ entry: DirectoryEntry, in directory: any Directory, of parent: PendingFolder, _ result: inout FolderResult
     ) throws {
+        let folder = parent.path
         let name = entry.name
         if VaultPath.isProtectedSegment(name) { return }
         let path = folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
@@ -147,7 +157,7 @@ struct Scanner: Sendable {
             return
         }
         if entry.kind == .directory {
-            visitFolder(path, &result)
+            visitFolder(path, in: parent, &result)
             return
         }
         let status: FileStatus
@@ -161,25 +171,28 @@ struct Scanner: Sendable {
             return
         }
         switch status.kind {
-        case .directory: visitFolder(path, &result)
-        case .regular: visitFile(path, status, &result)
-        case .symbolicLink: keep(path, .symbolicLink, &result)
-        case .other, .unknown: keep(path, .specialFile, &result)
+        case .directory: visitFolder(path, in: parent, &result)
+        case .regular: visitFile(path, status, in: parent, &result)
+        case .symbolicLink: keep(path, .symbolicLink, in: parent, &result)
+        case .other, .unknown: keep(path, .specialFile, in: parent, &result)
         }
     }
 
-    private func visitFolder(_ path: [UInt8], _ result: inout FolderResult) {
-        if !tracked.hasEntries(below: path) && rules.ignoresFolder(path) {
+    private func visitFolder(_ path: [UInt8], in parent: PendingFolder, _ result: inout FolderResult) {
+        let isIgnored = parent.isIgnored || rules.ignoresFolder(path)
+        if isIgnored && !tracked.hasEntries(below: path) {
             if collectsIgnored { result.ignored.append(path + [UInt8(ascii: "/")]) }
             return
         }
-        result.folders.append(path)
+        result.folders.append(PendingFolder(path: path, isIgnored: isIgnored))
     }
 
-    private func visitFile(_ path: [UInt8], _ status: FileStatus, _ result: inout FolderResult) {
+    private func visitFile(
+        _ path: [UInt8], _ status: FileStatus, in parent: PendingFolder, _ result: inout FolderResult
+    ) {
         let (position, isTracked) = tracked.position(of: path)
         guard isTracked else {
-            if rules.ignoresFile(path) {
+            if parent.isIgnored || rules.ignoresFile(path) {
                 if collectsIgnored { result.ignored.append(path) }
                 return
             }
@@ -204,9 +217,11 @@ struct Scanner: Sendable {
         result.candidates.append(ScanResult.Candidate(path: entry.path, status: status, tracked: position))
     }
 
-    private func keep(_ path: [UInt8], _ reason: SkippedEntry.Reason, _ result: inout FolderResult) {
+    private func keep(
+        _ path: [UInt8], _ reason: SkippedEntry.Reason, in parent: PendingFolder, _ result: inout FolderResult
+    ) {
         let kept = range(of: path)
-        if kept.isEmpty && rules.ignoresFile(path) { return }
+        if kept.isEmpty, parent.isIgnored || rules.ignoresFile(path) { return }
         result.skipped.append(SkippedEntry(path: path, reason: reason))
         result.kept.append(kept)
         result.kept.append(range(below: path))

@@ -18,12 +18,16 @@ struct WorkingCopyMove {
     }
 
     /// * `target`: The commit to move to; its objects are all held.
+    /// * `accept`: What has to be recorded once the move is known to be possible, before the first file is touched.
     /// * `finish`: Moves the head; called when every file is on disk and durable.
-    /// - Throws: `dirtyTree` when uncommitted work is in the way; nothing has changed then.
-    func run(to target: ObjectID, verb: String, finish: () throws -> Void) throws -> Outcome {
+    /// - Throws: `dirtyTree` when uncommitted work is in the way, `unsafePath`; nothing has changed then.
+    func run(
+        to target: ObjectID, verb: String, accept: () throws -> Void = {}, finish: () throws -> Void
+    ) throws -> Outcome {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         let to = try graph.tree(of: target)
         guard vault.mode != .bare else {
+            try accept()
             try finish()
             return Outcome()
         }
@@ -36,6 +40,7 @@ struct WorkingCopyMove {
         let plan = try CheckoutGuard(root: vault.layout.root, blobs: blobs, workers: workers)
             .plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
+        try accept()
         let journal = Journal(verb: verb, ref: state.headRef, from: state.head, to: target)
         if !plan.write.isEmpty || !plan.remove.isEmpty { try journal.write(vault.files, scratch: scratch) }
         let failPoints = vault.environment.failPoints
