@@ -46,9 +46,10 @@ enum SchemaText {
         return Int64(text)
     }
 
-    /// The `schema` member: a lower-case name and a version number, or nothing.
+    /// The `schema` member: a name in lower case and a version number, or nothing.
     static func schema(_ value: JSONValue?) throws(FormatError) -> String? {
-        guard let text = try text(value, limit: 256, what: "schema"), !text.isEmpty else { return nil }
+        guard let stored = try text(value, limit: 256, what: "schema"), !stored.isEmpty else { return nil }
+        let text = UTF8Text.normalisedIdentifier(stored)
         let digits = text.utf8.reversed().prefix { (0x30...0x39).contains($0) }.count
         let name = text.utf8.dropLast(digits)
         guard digits > 0, name.count > 2, name.suffix(2).elementsEqual("_v".utf8),

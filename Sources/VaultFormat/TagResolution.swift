@@ -6,7 +6,7 @@ struct TagResolution {
     /// Decides between `entries`.
     ///
     /// Per name the greatest stands by (not dated more than 24 h after `nowMs`, time, tag id, deleted, JSON text). An
-    /// entry whose time cannot be compared stands beside it, and both are then carried.
+    /// entry whose time cannot be compared stands beside it, and both are then carried, that one first.
     init(_ entries: [JSONValue], nowMs: Int64) {
         let (sum, overflowed) = nowMs.addingReportingOverflow(Limits.tagClockSkewMs)
         let horizon = overflowed ? Int64.max : sum
@@ -26,9 +26,9 @@ struct TagResolution {
         }
         readable.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
         kept.sort { left, right in
-            left.name == right.name
-                ? left.canonical.lexicographicallyPrecedes(right.canonical)
-                : left.name.lexicographicallyPrecedes(right.name)
+            if left.name != right.name { return left.name.lexicographicallyPrecedes(right.name) }
+            if left.isComparable != right.isComparable { return right.isComparable }
+            return left.canonical.lexicographicallyPrecedes(right.canonical)
         }
         carried = kept.map { $0.value.membersSorted }
     }
@@ -38,7 +38,7 @@ struct TagResolution {
         var incomparable: [[UInt8]: Candidate] = [:]
 
         mutating func add(_ candidate: Candidate) {
-            guard candidate.timestamp != nil else {
+            guard candidate.isComparable else {
                 incomparable[candidate.canonical] = candidate
                 return
             }
@@ -59,6 +59,7 @@ struct TagResolution {
         let name: [UInt8]
         /// Nil when the time is not a number that can be compared.
         let timestamp: Int64?
+        var isComparable: Bool { timestamp != nil }
         let isTimely: Bool
         let tagID: [UInt8]
         let isDeleted: Bool

@@ -85,7 +85,7 @@ enum Timestamp {
             return value
         }
 
-        /// The digits of a fraction, cut to three.
+        /// The digits of a fraction, cut to three; there may be none.
         mutating func milliseconds() -> Int64? {
             var value: Int64 = 0
             var count = 0
@@ -94,7 +94,7 @@ enum Timestamp {
                 count += 1
                 position += 1
             }
-            guard (1...32).contains(count) else { return nil }
+            guard count <= 32 else { return nil }
             for _ in 0..<max(0, 3 - count) { value *= 10 }
             return value
         }
