@@ -1,6 +1,6 @@
 package import VaultCore
 package import VaultFormat
-package import VaultSystem
+internal import VaultSystem
 
 /// A remote in memory with the real server's rules: operations apply one after the other, and stop at a conflict.
 package final class InMemoryRemote: Remote {
@@ -68,7 +68,13 @@ package final class InMemoryRemote: Remote {
                     return true
                 }
                 guard fits else { throw VaultError(.objectCorrupt, "\(id.text) is there with other bytes") }
-            case .key(let id, let bytes): state.withLock { $0.files[.key(id)] = bytes }
+            case .key(let id, let bytes):
+                let fits = state.withLock { state -> Bool in
+                    if let held = state.files[.key(id)] { return held == bytes }
+                    state.files[.key(id)] = bytes
+                    return true
+                }
+                guard fits else { throw VaultError(.objectCorrupt, "\(id.text) is there with other bytes") }
             case .cache(let id, let bytes): state.withLock { $0.files[id] = bytes }
             case .removeCache(let id): state.withLock { $0.files[id] = nil }
             case .swap(let target, let expected, let new):

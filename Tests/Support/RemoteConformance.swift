@@ -26,6 +26,47 @@ package struct RemoteConformance {
         try await anotherWriteKeyIsRefused()
         try await oneOfManyRacersWins()
         try await cachesComeAndGo()
+        try await keysNeverChange()
+        try await manyFilesAreDeliveredOnceEach()
+        try await anErrorOfTheReceiverEndsTheRead()
+        try await anInterruptedSourceLeavesNothing()
+        try await aBatchMayDoNothing()
+        try await nothingIsHalfWritten()
+    }
+
+    /// Several clients create the vault at the same moment, each with its own index, clone ref and named ref.
+    ///
+    /// To be run on a place that nobody has written to yet.
+    package func oneOfManyFirstWritersWins() async throws {
+        let index = SwapTarget.index(try IndexID("idx-pid-muw-00000000000f"))
+        let head = SwapTarget.ref(try RefID("ref-pid-muw-00000000000f"))
+        let authorization = authorization
+        let make = make
+        let outcomes = try await withThrowingTaskGroup(of: (UInt8, BatchOutcome).self) { group in
+            for racer in UInt8(0)..<6 {
+                let (_, object) = try object([racer, racer])
+                let clone = SwapTarget.ref(try RefID("ref-pid-snw-00000000000\(racer)"))
+                let batch = try WriteBatch([
+                    object, .swap(index, expected: .absent, new: [racer]),
+                    .swap(clone, expected: .absent, new: [racer]), .swap(head, expected: .absent, new: [racer]),
+                ])
+                group.addTask { (racer, try await make().apply(batch, authorization: authorization)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let winners = outcomes.filter { $0.1 == .applied }.map(\.0)
+        #expect(winners.count == 1)
+        let winner = winners.first ?? 99
+        for (_, outcome) in outcomes where outcome != .applied {
+            #expect(outcome == .conflict(position: 1, current: [winner]))
+        }
+        let refs = try await make().list(.refs)
+        #expect(
+            Set(refs.map(\.path)) == [
+                "bare/refs/ref-pid-muw-00000000000f", "bare/refs/ref-pid-snw-00000000000\(winner)",
+            ])
+        #expect(try await read(index.fileID) == .content([winner]))
+        #expect(try await read(head.fileID) == .content([winner]))
     }
 
     private struct Bytes: ObjectSource {
@@ -177,5 +218,85 @@ package struct RemoteConformance {
         #expect(try await make().list(.cache) == [id])
         #expect(try await apply([.removeCache(id), .removeCache(id)]) == .applied)
         #expect(try await read(id) == .absent)
+    }
+
+    private func keysNeverChange() async throws {
+        let key = try KeyID("key-rnd-imm-bbbbbbbbbbbbbbbb")
+        #expect(try await apply([.key(key, [1, 2])]) == .applied)
+        #expect(try await apply([.key(key, [1, 2])]) == .applied)
+        for other: [UInt8] in [[1, 3], [1], [1, 2, 3], []] {
+            await #expect(throws: VaultError(.objectCorrupt, "")) { try await apply([.key(key, other)]) }
+        }
+        #expect(try await read(.key(key)) == .content([1, 2]))
+    }
+
+    private func manyFilesAreDeliveredOnceEach() async throws {
+        var operations: [WriteOperation] = []
+        var contents: [FileID: RemoteFile] = [:]
+        let count = min(300, try make().limits.operations)
+        for number in 0..<count {
+            let (id, operation) = try object(Array("many \(number)".utf8))
+            operations.append(operation)
+            contents[.object(id)] = .content(Array("many \(number)".utf8))
+            contents[.object(try object(Array("none \(number)".utf8)).id)] = .absent
+        }
+        #expect(try await apply(operations) == .applied)
+        let delivered = Locked<[(FileID, RemoteFile)]>([])
+        try await make().read(Array(contents.keys)) { id, file in delivered.withLock { $0.append((id, file)) } }
+        let found = delivered.withLock { $0 }
+        #expect(found.count == contents.count)
+        #expect(Dictionary(found) { first, _ in first } == contents)
+        try await make().read([]) { _, _ in Issue.record("nothing was asked for") }
+    }
+
+    private struct Stop: Error, Equatable {}
+
+    private func anErrorOfTheReceiverEndsTheRead() async throws {
+        let ids = try await make().list(.objects)
+        let delivered = Locked(0)
+        await #expect(throws: Stop()) {
+            try await make().read(ids) { _, _ in
+                delivered.withLock { $0 += 1 }
+                throw Stop()
+            }
+        }
+        #expect(delivered.withLock { $0 } < ids.count)
+        let id = try #require(ids.first)
+        await #expect(throws: Stop()) { try await make().stream(id) { _ in throw Stop() } }
+    }
+
+    /// Gives half of its bytes.
+    private struct Broken: ObjectSource {
+        var size: Int64 { 2000 }
+        func read(into sink: (Span<UInt8>) throws -> Void) throws {
+            try sink([UInt8](repeating: 1, count: 1000).span)
+            throw Stop()
+        }
+    }
+
+    private func anInterruptedSourceLeavesNothing() async throws {
+        let (id, _) = try object(Array("never whole".utf8))
+        let target = SwapTarget.ref(try named(5))
+        await #expect(throws: Stop()) {
+            try await apply([.object(id, Broken()), .swap(target, expected: .absent, new: [1])])
+        }
+        #expect(try await read(.object(id)) == .absent)
+        #expect(try await read(target.fileID) == .absent)
+    }
+
+    private func aBatchMayDoNothing() async throws {
+        #expect(try await apply([]) == .applied)
+    }
+
+    private func nothingIsHalfWritten() async throws {
+        let (early, first) = try object(Array("before the conflict".utf8))
+        let (late, second) = try object(Array("after the conflict".utf8))
+        let target = SwapTarget.ref(try RefID("ref-pid-snw-00000000000e"))
+        let outcome = try await apply([first, .swap(target, expected: .bytes([9]), new: [1]), second])
+        #expect(outcome == .conflict(position: 1, current: nil))
+        let found = try await read(.object(early))
+        #expect(found == .absent || found == .content(Array("before the conflict".utf8)))
+        #expect(try await read(.object(late)) == .absent)
+        #expect(try await read(target.fileID) == .absent)
     }
 }

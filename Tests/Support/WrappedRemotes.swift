@@ -1,6 +1,6 @@
 package import VaultCore
 package import VaultFormat
-package import VaultSystem
+internal import VaultSystem
 
 /// Counts what is asked of a remote.
 package final class CountingRemote: Remote {

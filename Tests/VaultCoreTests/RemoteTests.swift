@@ -61,6 +61,27 @@ struct RemoteTests {
         #expect(survived > 0)
     }
 
+    @Test func `a folder in memory conforms`() async throws {
+        let memory = InMemoryFileSystem()
+        let id = try id()
+        let environment = VaultEnvironment(
+            fileSystem: memory, clock: TestClock(), random: SecureRandom(), failPoints: .none, workers: 2)
+        try await RemoteConformance(vaultID: id) {
+            FolderRemote(path: "/remotes/one", vaultID: id, environment: environment)
+        }.runAll()
+    }
+
+    @Test func `one of many first writers wins, whatever the remote`() async throws {
+        let id = try id()
+        for _ in 0..<10 {
+            let folder = try TemporaryFolder("remote")
+            let path = folder.appending("new/remote")
+            try await RemoteConformance(vaultID: id) {
+                FolderRemote(path: path, vaultID: id, environment: .production())
+            }.oneOfManyFirstWritersWins()
+        }
+    }
+
     @Test func `a missing folder is unreachable, not empty`() async throws {
         let folder = try TemporaryFolder("remote")
         let remote = FolderRemote(
