@@ -77,6 +77,22 @@ struct RemoteFaultTests {
         #expect(try await scene.state(of: state) == .new)
     }
 
+    @Test("a power cut after the second of two batches does not bring the first one back")
+    func secondBatch() async throws {
+        let memory = try await scene.prepare(.absent)
+        #expect(try await scene.run(on: memory).get() == .applied)
+        let namedRef = SwapTarget.ref(try RefID("ref-pid-muw-000000000001"))
+        let remote = scene.remote(scene.environment(memory))
+        for round in UInt8(2)..<6 {
+            let batch = try WriteBatch([.swap(namedRef, expected: .bytes([round]), new: [round + 1])])
+            #expect(try await remote.apply(batch, authorization: scene.authorization) == .applied)
+            let state = memory.afterPowerCut()
+            try await scene.probe(state)
+            let found = try await scene.remote(scene.environment(state)).readAll([namedRef.fileID])
+            #expect(found[namedRef.fileID] == .content([round + 1]))
+        }
+    }
+
     @Test("a power cut while the next writer finishes a batch is survived too")
     func deathInRecovery() async throws {
         let memory = try await scene.prepare(.published)

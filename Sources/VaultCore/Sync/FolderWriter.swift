@@ -9,12 +9,15 @@ final class FolderWriter: Sendable {
     let scratch: ScratchArea
     private let location: String
     private let failPoints: FailPoints
+    /// How many syncs run side by side; one where the order of calls must be the same in every run.
+    private let syncWorkers: Int
 
     init(root: any Directory, own: any Directory, remote: FolderRemote) throws(VaultError) {
         self.root = root
         self.own = own
         location = remote.location
         failPoints = remote.environment.failPoints
+        syncWorkers = remote.environment.workers == 1 ? 1 : 8
         let tmp = try attempt("cannot write to \(remote.location)") { () throws(Errno) in
             try own.openDirectory("tmp".bytes, creatingWith: 0o700)
         }
@@ -85,16 +88,19 @@ final class FolderWriter: Sendable {
             }
             return
         }
-        try WorkerPool.forEach(count: names.count, workers: min(Self.syncWorkers, names.count)) { index in
+        // Side by side: the file system then writes its own journal once for several.
+        try WorkerPool.forEach(count: names.count + 1, workers: syncWorkers) { index in
             try attempt("cannot sync \(location)") { () throws(Errno) in
-                try scratch.directory.openFile(names[index]).sync()
+                if index == names.count {
+                    try scratch.directory.sync()
+                } else {
+                    try scratch.directory.openFile(names[index]).sync()
+                }
             }
         }
-        try attempt("cannot sync \(location)") { () throws(Errno) in try scratch.directory.sync() }
     }
 
     private static let individualSyncs = 24
-    private static let syncWorkers = 8
 
     /// Removes everything that is staged.
     func discard() throws(Errno) {
@@ -163,55 +169,63 @@ final class FolderWriter: Sendable {
         }
     }
 
-    private func carryOut(_ journal: FolderJournal, isReplay: Bool) throws(VaultError) {
+    private func carryOut(_ journal: FolderJournal, isReplay: Bool) throws {
+        let refs = journal.steps.firstIndex { $0.isRef } ?? journal.steps.count
+        // What refs lead to is durable before a ref moves: a power cut in between leaves no hole.
+        try sync(try rename(journal.steps[..<refs], isReplay))
+        try hit(.folderBeforeRefs)
+        let folders = try rename(journal.steps[refs...], isReplay)
+        try hit(.folderRefsRenamed)
+        try sync(folders)
+        try hit(.folderDurable)
+        try removeJournal()
+        try hit(.folderJournalRemoved)
+    }
+
+    private func sync(_ folders: [any Directory]) throws {
+        try WorkerPool.forEach(count: folders.count, workers: syncWorkers) { index in
+            try attempt("cannot sync \(location)") { () throws(Errno) in try folders[index].sync() }
+        }
+    }
+
+    /// Renames files and gives the folders they are in.
+    private func rename(
+        _ steps: ArraySlice<FolderJournal.Step>, _ isReplay: Bool
+    ) throws(VaultError) -> [any Directory] {
         try attempt("cannot write to \(location)") { () throws(Errno) in
             let bare = try root.openDirectory(FolderStore.bareName, creatingWith: 0o777)
-            let refs = journal.steps.firstIndex { $0.isRef } ?? journal.steps.count
-            try rename(journal.steps[..<refs], bare, isReplay)
-            try failPoints.hit(.folderBeforeRefs)
-            try rename(journal.steps[refs...], bare, isReplay)
-            try failPoints.hit(.folderRefsRenamed)
-            try failPoints.hit(.folderDurable)
-        }
-        try removeJournal()
-    }
-
-    /// Renames files and makes their names durable.
-    private func rename(
-        _ steps: ArraySlice<FolderJournal.Step>, _ bare: any Directory, _ isReplay: Bool
-    ) throws(Errno) {
-        var folders: [FolderArea: any Directory] = [:]
-        for step in steps {
-            let area = FolderArea(of: step.target)
-            let folder: any Directory
-            if let known = folders[area] {
-                folder = known
-            } else {
-                folder = try self.folder(area, in: bare)
+            var folders: [FolderArea: any Directory] = [:]
+            for step in steps {
+                let area = FolderArea(of: step.target)
+                let folder = if let known = folders[area] { known } else { try self.folder(area, in: bare) }
                 folders[area] = folder
+                try rename(step, to: folder, isReplay)
+                try failPoints.hit(.folderRenamedOne)
             }
-            do throws(Errno) {
-                if let temporary = step.temporary {
-                    try scratch.directory.rename(temporary, to: folder, as: step.target.leaf, replacing: true)
-                } else {
-                    try folder.removeFile(step.target.leaf)
-                }
-            } catch {
-                // Done before the interruption that this run follows, or nothing to remove.
-                guard error == .noSuchFile, isReplay || step.temporary == nil else { throw error }
-            }
-            try failPoints.hit(.folderRenamedOne)
+            return FolderArea.allCases.compactMap { folders[$0] }
         }
-        for area in FolderArea.allCases { try folders[area]?.sync() }
     }
 
+    private func rename(_ step: FolderJournal.Step, to folder: any Directory, _ isReplay: Bool) throws(Errno) {
+        do throws(Errno) {
+            if let temporary = step.temporary {
+                try scratch.directory.rename(temporary, to: folder, as: step.target.leaf, replacing: true)
+            } else {
+                try folder.removeFile(step.target.leaf)
+            }
+        } catch {
+            // Done before the interruption that this run follows, or nothing to remove.
+            guard error == .noSuchFile, isReplay || step.temporary == nil else { throw error }
+        }
+    }
+
+    /// Removes the journal; not durably, for nothing depends on that.
+    ///
+    /// A power cut may bring the last journal back, never an older one: each replaces the one before, and is synced.
+    /// Its files are still those that the names it lists lead to, so carrying it out again changes nothing.
     private func removeJournal() throws(VaultError) {
         try attempt("cannot remove the journal of \(location)") { () throws(Errno) in
-            // First the scratch names: a journal that a power cut brings back then finds nothing to rename.
-            try scratch.directory.sync()
             try own.removeFile(FolderJournal.name)
-            try own.sync()
-            try failPoints.hit(.folderJournalRemoved)
         }
     }
 
