@@ -52,8 +52,6 @@ package enum Limits {
 
     /// A tag entry dated further ahead than this loses against one that is not: 02-objects §10.
     package static let tagClockSkewMs: Int64 = 86_400_000
-    /// The size of stored ciphertext above which a file counts as large: 02-objects §4.
-    package static let largeBlob = 4_194_304
 
     /// Entries of a zip that are looked at when searching it for secrets.
     package static let zipEntries = 1_000_000

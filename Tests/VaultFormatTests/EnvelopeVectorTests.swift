@@ -85,6 +85,16 @@ struct EnvelopeVectorTests {
             let plain = try cipher.sealBlob(plaintext, deflate: false, random: SecureRandom())
             #expect(plain.count == plaintext.count + VaultCipher.overhead)
         }
+        // Without the feature, for anything but a blob, and with a chosen IV: never deflated.
+        let never = try deflate.rows("never_deflated", count: 3)
+        #expect(never.allSatisfy { $0["envelope"]?.int == 1 })
+        let zeros = [UInt8](repeating: 0, count: 1000)
+        for sealed in [
+            try cipher.sealBlob(zeros, deflate: false, random: SecureRandom()),
+            try cipher.sealRandom(zeros, random: SecureRandom()), try cipher.sealDeterministic(zeros),
+        ] {
+            #expect(sealed.count == zeros.count + VaultCipher.overhead)
+        }
     }
 
     @Test("every object the reference opens opens here")

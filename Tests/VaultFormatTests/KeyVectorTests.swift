@@ -21,6 +21,32 @@ struct KeyVectorTests {
         #expect(try shown(read) == (try row.string("read_key")))
         #expect(try shown(write) == (try row.string("write_key")))
         try checkIDs(of: read, vaultID: id, row)
+        // What the reference derives as well but never uses: the derivation must be known, not offered.
+        let structure = try derived(from: read, info: "sg-vault-v1:structure-key")
+        #expect(structure == (try row.string("structure_key")))
+        for (member, kind) in [("read_key_private", KeyTextKind.readPrivate), ("read_key_public", .readPublic)] {
+            let prefixed = try row.utf8(member)
+            #expect(keyKind(prefixed) == kind)
+            #expect(try shown(readKey(prefixed)) == (try row.string("read_key")))
+        }
+    }
+
+    private func derived(from key: ReadKey, info: String) throws -> String {
+        let info = utf8(info)
+        let salt: [UInt8] = []
+        let secret = try key.withBytes { bytes in
+            try HKDF.sha256(ikm: bytes, salt: salt.span, info: info.span, count: 32)
+        }
+        return hexText(secret.withBytes { $0.copied })
+    }
+
+    @Test("the file key that the reference defines and never uses")
+    func fileKeys() throws {
+        for row in try VectorFile("envelope.json").rows("file_key_hkdf", count: 1) {
+            let key = try readKey(bytes: try row.hex("vault_key_hex"))
+            let found = try derived(from: key, info: "sg-send-file-key" + (try row.string("context")))
+            #expect(found == (try row.string("file_key_hex")))
+        }
     }
 
     private func checkIDs(of key: ReadKey, vaultID: VaultID, _ row: JSONValue) throws {
