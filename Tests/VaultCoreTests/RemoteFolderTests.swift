@@ -66,6 +66,14 @@ struct RemoteFolderTests {
             ])
     }
 
+    @Test("a relative path is one from the working directory, and told as such")
+    func relativePath() async throws {
+        #expect(try await push() == .applied)
+        let relative = FolderRemote(path: "remote", vaultID: id, environment: remote.environment)
+        #expect(relative.location == "/remote")
+        #expect(try await relative.list(.refs) == [.ref(ref)])
+    }
+
     @Test("names that are no file ids are not listed, nor what is no file")
     func listing() async throws {
         try write("bare/data/\(object.text)")

@@ -25,10 +25,13 @@ public struct FolderRemote: Remote {
     }
 
     package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment) {
-        self.path = path
+        // Seen from where the process is now, also when it goes elsewhere later. Not by text: a link may stand before
+        // a `..`.
+        let here = path.isAbsolute ? nil : try? environment.fileSystem.currentDirectory()
+        self.path = here?.appending(path) ?? path
         self.vaultID = vaultID
         self.environment = environment
-        location = path.text
+        location = self.path.text
     }
 
     public var createsOnWrite: Bool {
