@@ -42,7 +42,7 @@ let tests: [Target] = [
         exclude: ["Scripts"]),
 ]
 
-/// A comma-separated list of test targets; the others are then not declared. A development aid.
+/// A comma-separated list of test targets; the others are then not declared.
 let only = environment["VAULT_ONLY"].map { Set($0.split(separator: ",").map(String.init)) }
 let declaredTests = tests.filter { only == nil || $0.type != .test || only?.contains($0.name) == true }
 

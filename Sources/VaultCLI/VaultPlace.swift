@@ -18,6 +18,13 @@ enum VaultPlace {
         try open(root: try root(for: call), call)
     }
 
+    /// Opens the vault of a call with the key that the clone itself holds.
+    /// - Throws: `keyMissing` for a bare clone.
+    static func openWithOwnKey(_ call: Call) throws -> Vault {
+        let options = OpenOptions(lockTimeout: try lockTimeout(call), verb: call.verb.name)
+        return try Vault.open(root: try root(for: call), options: options, environment: call.surroundings.vault)
+    }
+
     /// Opens the vault with exactly this root.
     static func open(root: FilePath, _ call: Call) throws -> Vault {
         if call.surroundings.filled("VAULTCTL_SERVER") != nil {

@@ -10,6 +10,7 @@ struct CommandsDocumentTests {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
         let path = FilePath(parts.dropLast(3).joined(separator: "/") + "/docs/commands.md")
         let written = try LinuxFileSystem().readFile(path, limit: 1 << 20)
-        #expect(await Tool().run("help", "--markdown").text == String(decoding: written, as: UTF8.self))
+        let printed = try await Tool().run("help", "--markdown").text
+        #expect(printed == String(decoding: written, as: UTF8.self))
     }
 }

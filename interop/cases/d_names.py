@@ -30,7 +30,7 @@ def ours_to_theirs(lab):
     lab.ours.json('init', 'ours', '--server', lab.host, '--key-fd', '0', cwd=lab.root, stdin=key)
     count = every_name(lab, 'ours')
     added = lab.ours.commit(lab.path('ours'), 'names')['added']
-    equal(len(added), count, 'files committed')
+    equal(added, count, 'files committed')
     lab.ours.push(lab.path('ours'))
     lab.reference.clone(key, 'theirs', lab.host, lab.root)
     lab.same_files('ours', 'theirs')
@@ -57,7 +57,7 @@ def theirs_to_ours(lab):
 
 IGNORE_LINES = ['*.log', '!keep.log', 'build/', '/anchored', 'docs/*.tmp', '**/cache', 'a/**/z', 'logs/**', '[ab].txt', '[!x]y',
                 '\\#literal', '#comment', '  spaced.txt  ', 'foo*bar', 'sub/only/', '*.tmp', '!docs/', '?', 'a**b', 'x/y']
-IGNORE_NAMES = ['x.log', 'keep.log', 'a.txt', 'b.txt', 'c.txt', 'y', 'xy', 'anchored', 'n.tmp', 'z', 'cache', '\\#literal',
+IGNORE_NAMES = ['x.log', 'keep.log', 'a.txt', 'b.txt', 'c.txt', 'y', 'xy', 'anchored', 'n.tmp', 'z', 'cache', '#literal',
                 '#comment', 'spaced.txt', 'foobar', 'fooXbar', 'only', 'q', 'a-b', '.env', '.env.example', '.envrc', 'id_rsa',
                 '.npmrc', '.DS_Store', 'plain.md']
 IGNORE_FOLDERS = ['', 'build', 'docs', 'a', 'a/m', 'a/m/n', 'logs', 'logs/old', 'sub', 'sub/only', 'x', 'node_modules', '.git',

@@ -190,7 +190,7 @@ def gate(lab):
     forge = Forge(lab)
     good = forge.index_value()
     for members in (dict(min_client='0.26.1'), dict(min_client='1.0.0'), dict(features=['packs']),
-                    dict(min_client='99999999999999999999.0.0')):
+                    dict(min_client='99999999.0.0')):
         forge.write(forge.index, forge.seal(dict(good, **members)))
         refused_clone(lab, forge, str(members), {13}, 'format_unsupported')
     for members in (dict(min_client='0.26.0'), dict(min_client='0.9.99'), dict(features=['new-thing']), dict(format=1),

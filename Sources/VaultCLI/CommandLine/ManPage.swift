@@ -41,7 +41,7 @@ struct ManPage {
     }
 
     private func heading(_ title: String, _ name: String, _ summary: String) -> [String] {
-        [".TH \"\(title)\" 1 \"\" \"vaultctl \(Version.number)\"", ".SH NAME", text("\(name) - \(summary)")]
+        [".TH \"\(title)\" 1 \"\" \"vaultctl \(Version.number)\"", ".ad l", ".SH NAME", text("\(name) - \(summary)")]
     }
 
     private func term(_ name: String, _ help: String) -> [String] {

@@ -75,13 +75,10 @@ enum KeysCommand {
             throw VaultError(.keyNotFound, "there is no key of this name; '.' is the key of this clone")
         }
         try SecretOutput(call: call).checkOutput()
-        let vault = try VaultPlace.open(call)
+        let vault = try VaultPlace.openWithOwnKey(call)
         if let text = try vault.vaultKeyText() {
             return try call.answer(
                 KeyAnswer(vaultID: vault.vaultID, kind: .vault, text: SecretOutput.text(text)))
-        }
-        guard vault.mode == .readOnly else {
-            throw VaultError(.keyMissing, "this clone holds no key", path: vault.root)
         }
         let hex = SecretOutput.text(try vault.readKeyText())
         return try call.answer(

@@ -146,7 +146,11 @@ enum RemoteCommand {
         let address = try url.map { try ServerAddress.parse($0, relativeTo: call.workingDirectory) }
         if let address, !call.has(noCheck) {
             let remote = try RemoteOpener.open(address, vaultID: vault.vaultID, call: call)
-            _ = try await remote.list(.indexes)
+            if remote.createsOnWrite {
+                call.messages.note("\(remote.location) does not exist yet; the first push makes it")
+            } else {
+                _ = try await remote.list(.indexes)
+            }
         }
         try body(vault, try call.textPositional(0) ?? "", address)
         return try call.answer(RemotesAnswer(remotes: try vault.remotes()))
