@@ -65,6 +65,22 @@ extension Vault {
             sha256: Hex.text(digest.span))
     }
 
+    /// The bytes of a file that is not larger than `limit`.
+    /// - Throws: as `read`, and `refused` for a larger file.
+    public func contents(of path: VaultPath, revision: String? = nil, limit: Int = 64 << 20) throws -> [UInt8] {
+        var content: [UInt8] = []
+        _ = try read(path, revision: revision) { chunk in
+            guard content.count + chunk.count <= limit else {
+                throw VaultError(
+                    .refused, "\(path) is larger than \(limit) bytes", hint: "read it piece by piece",
+                    path: path.description)
+            }
+            content.reserveCapacity(content.count + chunk.count)
+            for index in chunk.indices { content.append(chunk[index]) }
+        }
+        return content
+    }
+
     /// Writes the bytes of a file to a local file, which gets its name only when all of them were checked.
     package func export(_ path: VaultPath, revision: String? = nil, to target: FilePath) throws -> FileInfo {
         guard let name = target.lastComponent else {
