@@ -40,6 +40,15 @@ let tests: [Target] = [
         name: "VaultCLITests",
         dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultSystem", "VaultTestSupport"],
         exclude: ["Scripts"]),
+    .testTarget(
+        name: "CrashTests",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
+        name: "RaceTests",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
+        name: "ModelTests",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
 ]
 
 /// A comma-separated list of test targets; the others are then not declared.

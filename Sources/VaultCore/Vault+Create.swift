@@ -86,6 +86,15 @@ extension Vault {
     ) throws -> (vault: Vault, result: CreateResult) {
         try requireUsable(key, options)
         let (read, write) = try deriveBoth(key)
+        return try create(at: path, key: key, read: read, write: write, options: options, environment: environment)
+    }
+
+    /// The same with the key's derived keys handed in too; whoever calls vouches that they are this key's.
+    package static func create(
+        at path: FilePath, key: borrowing VaultKey, read: ReadKey, write: WriteKey, options: CreateOptions,
+        environment: VaultEnvironment
+    ) throws -> (vault: Vault, result: CreateResult) {
+        try requireUsable(key, options)
         let holder = KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write)
         let (root, rootPath, isNew) = try prepareFolder(path, allowFiles: options.existing, environment)
         do {

@@ -299,7 +299,7 @@ struct SyncTests {
             .openDirectory(Array(".sg_vault".utf8)).openDirectory(Array("local".utf8))
         #expect(try !local.entries().contains { $0.name == Array("vault_key".utf8) })
         #expect(throws: VaultError.coded(.keyMissing)) { try setting.open("bare") }
-        let text = try String(
+        let text = String(
             decoding: setting.keyText.withBytes { span in span.indices.map { span[$0] } }, as: UTF8.self)
         let bare = try Vault.open(
             root: setting.folder.appending("bare"),

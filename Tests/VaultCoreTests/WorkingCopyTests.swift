@@ -242,10 +242,7 @@ struct WorkingCopyTests {
         let setting = try TwoClones()
         let vault = try setting.create("a")
         var random = SystemRandomNumberGenerator()
-        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            for index in 0..<size { buffer[index] = UInt8.random(in: 0...255, using: &random) }
-            count = size
-        }
+        let bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
         try open(setting, "").createFile(Array("big".utf8), mode: 0o644).write(bytes.span)
         _ = try vault.commit()
         var back: [UInt8] = []
