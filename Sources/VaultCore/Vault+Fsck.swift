@@ -23,13 +23,14 @@ extension Vault {
             let wanted = Set((report.missing + report.corrupt).compactMap { try? ObjectID($0.id) })
             if wanted.isEmpty { break }
             let batch = newBatch(width: .short, scratch: lock.scratch)
-            for finding in report.corrupt {
-                if let id = try? ObjectID(finding.id) { store.quarantine(id) }
-            }
             let absent = try await ObjectFetcher(remote: remote, batch: batch, observer: observer)
                 .fetch(wanted.sorted())
-            try batch.commit(workers: environment.workers)
             let brought = wanted.subtracting(absent)
+            // Only what can be replaced is moved away: an object that merely could not be read may be the last copy.
+            for finding in report.corrupt {
+                if let id = try? ObjectID(finding.id), brought.contains(id) { store.quarantine(id) }
+            }
+            try batch.commit(workers: environment.workers)
             repaired += brought.map(\.text)
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
@@ -52,12 +53,12 @@ private struct FsckOperation {
         let held = try vault.store.allIDs().sorted()
         let damaged = options.connectivityOnly ? [:] : try hashAll(held, &report)
         let loaded = Result { () throws(VaultError) in try vault.loadState() }
-        if case .failure(let error) = loaded, error.code != .formatUnsupported {
+        if case .failure(let error) = loaded, error.isDamage {
             report.broken.append(finding("state", .state, error.message))
             return finished(report)
         }
         let state = try loaded.get()
-        checkState(state, &report)
+        try checkState(state, &report)
         let walk = try FsckWalk(
             vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries)
         var starts: [ObjectID: String] = [:]
@@ -67,6 +68,7 @@ private struct FsckOperation {
                 guard isOwn, let head = try vault.refs.commit(of: branch.headRefID) else { continue }
                 starts[head] = starts[head] ?? branch.headRefID.text
             } catch {
+                guard error.isDamage else { throw error }
                 report.broken.append(finding(branch.headRefID.text, .ref, error.message))
             }
         }
@@ -116,7 +118,7 @@ private struct FsckOperation {
                 var size: Int64 = 0
                 do {
                     size = try hash(id, store)
-                } catch let error as VaultError {
+                } catch let error as VaultError where error.isDamage {
                     problem = error.message
                 }
                 let now = state.withLock { state -> (Int, Int64) in
@@ -135,8 +137,11 @@ private struct FsckOperation {
 
     private func hash(_ id: ObjectID, _ store: ObjectStore) throws -> Int64 {
         let (file, size) = try store.open(id)
-        let (digest, read) = try attempt("cannot read object \(id.text)") { () throws(Errno) in
-            try FileHasher.digest(of: file, sizeHint: size)
+        let (digest, read): ([UInt8], Int64)
+        do {
+            (digest, read) = try FileHasher.digest(of: file, sizeHint: size)
+        } catch let error as Errno {
+            throw VaultError.io(error, "cannot read object \(id.text)", path: id.text)
         }
         guard id.matches(digest: digest) else {
             throw VaultError(.objectCorrupt, "the bytes are not those of the id", object: id.text)
@@ -155,7 +160,7 @@ private struct FsckOperation {
             for use in uses[index * 32..<min(uses.count, index * 32 + 32)] {
                 do {
                     try reader.stream(use.value.entry, trusting: true) { _ in }
-                } catch let error as VaultError {
+                } catch let error as VaultError where error.isDamage {
                     problems.withLock {
                         $0.append(
                             FsckReport.Finding(
@@ -187,7 +192,7 @@ private struct FsckOperation {
     }
 
     /// Keys of every branch, baselines and state files.
-    private func checkState(_ state: CloneState, _ report: inout FsckReport) {
+    private func checkState(_ state: CloneState, _ report: inout FsckReport) throws(VaultError) {
         for branch in state.index.branches {
             guard let key = branch.publicKeyID else { continue }
             do throws(VaultError) {
@@ -203,6 +208,7 @@ private struct FsckOperation {
                     continue
                 }
             } catch {
+                guard error.isDamage else { throw error }
                 report.broken.append(finding(key.text, .key, error.message))
             }
         }
@@ -214,6 +220,7 @@ private struct FsckOperation {
             _ = try vault.remotes()
             _ = try Journal.read(vault.files)
         } catch {
+            guard error.isDamage else { throw error }
             report.broken.append(finding(error.path ?? "local", .state, error.message))
         }
     }
@@ -311,6 +318,18 @@ private final class FsckWalk {
         case .objectMissing:
             missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message))
         default: throw error
+        }
+    }
+}
+
+extension VaultError {
+    /// Whether this tells of damage in the vault or the clone, and not of a check that could not be done.
+    fileprivate var isDamage: Bool {
+        switch code {
+        case .objectCorrupt, .objectMissing, .decryptFailed, .refUnreadable, .refRewound, .unsafePath, .branchNotFound,
+            .keyWrong, .signatureBad:
+            true
+        default: false
         }
     }
 }

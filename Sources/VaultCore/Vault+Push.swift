@@ -86,6 +86,14 @@ private struct PushOperation {
         switch try await publisher.publish(plan) {
         case .published: break
         case .conflict(let file):
+            // An earlier run that ended without an answer may have taken effect since the remote was read.
+            let now = try await self.snapshot(ref)
+            if now.head == head {
+                if !options.branchOnly {
+                    try accept(now.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
+                }
+                return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+            }
             if file == .ref(own.headRefID), !options.branchOnly {
                 try renameOwnRef(own, state, lock.scratch)
                 throw moved("another clone has this clone's branch name there; it was renamed here")

@@ -143,7 +143,7 @@ final class FolderWriter: Sendable {
             guard let journal = FolderJournal(bytes) else {
                 throw VaultError(
                     .formatUnsupported, "the journal of \(location) is not understood",
-                    hint: "use the version of vaultctl that wrote there, or move .vaultctl/journal away")
+                    hint: "use the newer version that wrote there, or move .vaultctl/journal away")
             }
             if try isWhole(journal) {
                 try carryOut(journal, isReplay: true)

@@ -75,7 +75,7 @@ struct CheckoutGuard: Sendable {
     }
 
     private func onDisk(_ path: VaultPath) throws -> OnDisk {
-        do throws(Errno) {
+        do {
             var folder: any Directory = root
             var walked: VaultPath?
             for segment in path.parent?.segments ?? [] {
@@ -97,7 +97,7 @@ struct CheckoutGuard: Sendable {
             }
             guard let (hash, _) = try FileHasher.contentHash(of: path, in: root) else { return .other }
             return .file(hash)
-        } catch {
+        } catch let error as Errno {
             switch error {
             case .noSuchFile, .nameTooLong: return .absent
             case .permissionDenied, .wouldBlock: return .other

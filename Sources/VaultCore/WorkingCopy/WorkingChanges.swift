@@ -93,15 +93,17 @@ struct ChangeDetector: Sendable {
     }
 
     private func decide(_ path: VaultPath, _ entry: IndexEntry) -> Verdict {
-        do throws(Errno) {
+        do {
             guard let (hash, status) = try FileHasher.contentHash(of: path, in: root) else { return .notRegular }
             return hash == entry.contentHash ? .unchanged(StatKey(status)) : .modified
-        } catch {
+        } catch let error as Errno {
             switch error {
             case .noSuchFile, .notADirectory: return .vanished
             case .tooManyLinks: return .notRegular
             default: return .unreadable
             }
+        } catch {
+            return .unreadable
         }
     }
 }
@@ -117,7 +119,7 @@ enum FileHasher {
     /// A file that never holds still is `Errno.wouldBlock`.
     static func contentHash(
         of path: VaultPath, in root: any Directory
-    ) throws(Errno) -> (hash: ContentHash, status: FileStatus)? {
+    ) throws -> (hash: ContentHash, status: FileStatus)? {
         let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
         for _ in 0..<attempts {
             let file = try folder.openFile(path.lastSegment)
@@ -129,39 +131,24 @@ enum FileHasher {
                 return (ContentHash(digest: digest), after)
             }
         }
-        throw .wouldBlock
+        throw Errno.wouldBlock
     }
 
-    static func digest(of file: any File, sizeHint: Int64) throws(Errno) -> (digest: [UInt8], size: Int64) {
-        do throws(CryptoError) {
-            if sizeHint < Int64(chunk) {
-                let (bytes, isWhole) = try small(file, Int(sizeHint))
-                if let bytes, isWhole { return (try SHA256.hash(bytes.span), Int64(bytes.count)) }
-            }
-            var hash = try SHA256()
-            var size: Int64 = 0
-            try rewind(file)
-            while true {
-                guard let bytes = try next(file) else { throw CryptoError(.library) }
-                if bytes.isEmpty { return (try hash.finish(), size) }
-                size += Int64(bytes.count)
-                try hash.update(bytes.span)
-            }
-        } catch {
-            throw .ioError
+    /// SHA-256 and size of a file, read from its start.
+    /// - Throws: `Errno` as the file gave it; `VaultError` when hashing itself fails.
+    static func digest(of file: any File, sizeHint: Int64) throws -> (digest: [UInt8], size: Int64) {
+        if sizeHint < Int64(chunk) {
+            let bytes = try file.read(fillingUpTo: chunk, sizeHint: Int(sizeHint))
+            if bytes.count < chunk { return (try SHA256.hash(bytes.span), Int64(bytes.count)) }
+            try file.seek(to: 0)
         }
-    }
-
-    private static func small(_ file: any File, _ size: Int) throws(CryptoError) -> ([UInt8]?, Bool) {
-        let bytes = try? file.read(fillingUpTo: chunk, sizeHint: size)
-        return (bytes, (bytes?.count ?? chunk) < chunk)
-    }
-
-    private static func rewind(_ file: any File) throws(CryptoError) {
-        do throws(Errno) { try file.seek(to: 0) } catch { throw CryptoError(.library) }
-    }
-
-    private static func next(_ file: any File) throws(CryptoError) -> [UInt8]? {
-        try? file.read(upTo: chunk)
+        let hash = try IncrementalHash()
+        var size: Int64 = 0
+        while true {
+            let bytes = try file.read(upTo: chunk)
+            if bytes.isEmpty { return (try hash.finish(), size) }
+            size += Int64(bytes.count)
+            try hash.update(bytes.span)
+        }
     }
 }
