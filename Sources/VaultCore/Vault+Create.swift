@@ -7,6 +7,8 @@ struct NewClone {
     let vault: Vault
     let scratch: ScratchArea
     let environment: VaultEnvironment
+    /// Held until the clone is complete, so that nobody takes it for a leftover.
+    private let lock: any File
 
     /// Makes the folders of a clone in `root`, under the name `.sg_vault_new` until `publish` is called.
     init(
@@ -16,8 +18,42 @@ struct NewClone {
         vault = try Vault(
             environment: environment, layout: layout, keys: keys, mode: mode,
             readOnlyBranch: mode == .readOnly ? "current" : nil, lockTimeout: 0, verb: "new clone")
+        lock = try Self.takeLock(layout)
         scratch = ScratchArea(directory: try layout.ownSubfolder("tmp"), random: environment.random)
         self.environment = environment
+    }
+
+    private static func takeLock(_ layout: CloneLayout) throws(VaultError) -> any File {
+        let own = try layout.ownFolder(create: true)
+        return try attempt("cannot lock the new clone", path: layout.rootPath.text) { () throws(Errno) in
+            guard let file = try own?.openForAppending("lock".bytes, mode: 0o600) else { throw .readOnlyFileSystem }
+            guard try file.lock(wait: false) else { throw .wouldBlock }
+            return file
+        }
+    }
+
+    /// Removes what an interrupted `init` or `clone` left in a folder.
+    ///
+    /// Only a folder that holds no file yet, or this program's own files, is a leftover of ours.
+    /// - Throws: `locked` while another process is at work there, `refused` for somebody else's folder.
+    static func removeLeftover(in root: any Directory, _ path: FilePath) throws {
+        let name = CloneLayout.newName
+        let isBusy = try attempt("cannot look into \(path.text)", path: path.text) { () throws(Errno) -> Bool in
+            guard try root.statusIfPresent(of: name)?.kind == .directory else { return false }
+            let folder = try root.openDirectory(name)
+            let local = try folder.openIfPresent("local")
+            if let own = try local?.openIfPresent("vaultctl") {
+                let lock = try own.openForAppending("lock".bytes, mode: 0o600)
+                guard try lock.lock(wait: false) else { return true }
+                try root.removeTree(name)
+            } else if try (local ?? folder).entries().isEmpty {
+                try root.removeTree(name)
+            }
+            return false
+        }
+        guard !isBusy else {
+            throw VaultError(.locked, "another command is making a vault in \(path.text)", path: path.text)
+        }
     }
 
     /// Makes a key pair and stores its public half in the vault, and its private half in the clone when it signs.
@@ -190,6 +226,7 @@ extension Vault {
         let (root, canonical) = try attempt("cannot open \(path.text)", path: path.text) { () throws(Errno) in
             (try fileSystem.openDirectory(path), try fileSystem.canonicalPath(path))
         }
+        try NewClone.removeLeftover(in: root, canonical)
         let names = try attempt("cannot list \(path.text)", path: path.text) { () throws(Errno) in try root.entries() }
             .map(\.name)
         if names.contains(CloneLayout.vaultName) {
@@ -197,8 +234,8 @@ extension Vault {
         }
         if names.contains(CloneLayout.newName) {
             throw VaultError(
-                .refused, "\(canonical.text) holds .sg_vault_new, left by an interrupted command",
-                hint: "look into it, remove it, and run the command again", path: canonical.text)
+                .refused, "\(canonical.text) holds .sg_vault_new, which is not of this program",
+                hint: "look into it, move it away, and run the command again", path: canonical.text)
         }
         guard names.isEmpty || allowFiles else {
             throw VaultError(
@@ -210,5 +247,17 @@ extension Vault {
 
     static func openParent(_ path: FilePath, _ environment: VaultEnvironment) throws(Errno) -> any Directory {
         try environment.fileSystem.openDirectory(path.parent)
+    }
+}
+
+extension Directory {
+    /// Opens a sub-folder; nil when it is absent.
+    fileprivate func openIfPresent(_ name: String) throws(Errno) -> (any Directory)? {
+        do throws(Errno) {
+            return try openDirectory(name.bytes)
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            return nil
+        }
     }
 }

@@ -22,7 +22,8 @@ final class KnownSecrets: Sendable {
     func remember(_ secret: borrowing SecretBytes) {
         secret.withBytes { bytes in
             let bare = KeyText.stripped(bytes)
-            for part in [0..<bytes.count, bare] where part.count >= Self.least {
+            let whole = 0..<bytes.count
+            for part in bare == whole ? [whole] : [whole, bare] where part.count >= Self.least {
                 guard let copy = try? SecretBytes(copying: bytes.extracting(part)) else { continue }
                 let value = Value(copy)
                 values.withLock { $0.append(value) }
