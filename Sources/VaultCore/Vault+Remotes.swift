@@ -51,7 +51,8 @@ extension Vault {
         try remotes().first { $0.isDefault }
     }
 
-    /// Saves a new remote; the first one, and one added as default, becomes the default.
+    /// Saves a new remote; one added as default, and the first one of a vault that records no server, becomes the
+    /// default.
     ///
     /// - Throws: `nameTaken`, `usage` for a name that is not `[A-Za-z0-9_-]{1,64}`.
     public func addRemote(name: String, url: String, isDefault: Bool) throws {
@@ -64,12 +65,13 @@ extension Vault {
         let lock = try lock()
         let now = environment.clock.nowMs
         let id = vaultID.text
+        let server = try baseURL()
         try change(lock.scratch) { records in
             guard !records.contains(where: { $0.name == name }) else {
                 throw VaultError(.nameTaken, "there is a remote '\(name)' already", hint: "vaultctl remote set-url")
             }
             guard records.count < Self.limit else { throw VaultError(.refused, "too many remotes") }
-            let becomesDefault = isDefault || records.isEmpty
+            let becomesDefault = isDefault || (records.isEmpty && server == nil)
             if becomesDefault { for index in records.indices { records[index].isDefault = false } }
             records.append(
                 RemoteRecord(
