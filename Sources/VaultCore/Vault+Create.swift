@@ -17,7 +17,8 @@ struct NewClone {
         let layout = try CloneLayout.make(in: root, path: path)
         vault = try Vault(
             environment: environment, layout: layout, keys: keys, mode: mode,
-            readOnlyBranch: mode == .readOnly ? "current" : nil, lockTimeout: 0, verb: "new clone")
+            readOnlyBranch: mode == .readOnly ? "current" : nil, lockTimeout: OpenOptions().lockTimeout,
+            verb: OpenOptions().verb)
         lock = try Self.takeLock(layout)
         scratch = ScratchArea(directory: try layout.ownSubfolder("tmp"), random: environment.random)
         self.environment = environment
@@ -46,7 +47,7 @@ struct NewClone {
                 let lock = try own.openForAppending("lock".bytes, mode: 0o600)
                 guard try lock.lock(wait: false) else { return true }
                 try root.removeTree(name)
-            } else if try (local ?? folder).entries().isEmpty {
+            } else if try !folder.holdsFiles() {
                 try root.removeTree(name)
             }
             return false
@@ -162,6 +163,8 @@ extension Vault {
         _ options: CreateOptions, _ environment: VaultEnvironment
     ) throws -> (vault: Vault, result: CreateResult) {
         let new = try NewClone(in: root, path: path, keys: keys, mode: .full, environment: environment)
+        // The lock is held until the vault has its name: before, the folder would look abandoned.
+        defer { withExtendedLifetime(new) {} }
         let vault = new.vault
         let random = environment.random
         let now = vault.commitTimeMs()
@@ -251,6 +254,15 @@ extension Vault {
 }
 
 extension Directory {
+    /// Whether anything but folders stands below this one.
+    fileprivate func holdsFiles() throws(Errno) -> Bool {
+        for entry in try entries() {
+            guard try status(of: entry.name).kind == .directory else { return true }
+            if try openDirectory(entry.name).holdsFiles() { return true }
+        }
+        return false
+    }
+
     /// Opens a sub-folder; nil when it is absent.
     fileprivate func openIfPresent(_ name: String) throws(Errno) -> (any Directory)? {
         do throws(Errno) {

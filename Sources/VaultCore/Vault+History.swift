@@ -72,7 +72,9 @@ extension Vault {
         _ revision: String?, _ resolver: RevisionResolver, _ state: CloneState, _ graph: CommitGraph
     ) throws -> (start: ObjectID, excluded: Set<ObjectID>)? {
         guard let revision else { return state.head.map { ($0, []) } }
-        guard !revision.contains("/") || revision.hasPrefix("origin/"), let dots = revision.firstRange(of: "..") else {
+        // A word with a slash is no range, but for remote branches on either side.
+        let isPath = revision.replacing("origin/", with: "").contains("/")
+        guard !isPath, let dots = revision.firstRange(of: "..") else {
             return (try resolver.resolve(revision), [])
         }
         let from = String(revision[..<dots.lowerBound])

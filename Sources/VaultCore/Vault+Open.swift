@@ -13,6 +13,7 @@ public struct OpenOptions: Sendable {
     /// Called only when it is needed.
     public var key: (@Sendable () throws -> AccessKey)?
 
+    /// Makes one from its parts.
     public init(lockTimeout: Double = 10, verb: String = "library", key: (@Sendable () throws -> AccessKey)? = nil) {
         self.lockTimeout = lockTimeout
         self.verb = verb

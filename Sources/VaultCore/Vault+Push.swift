@@ -63,11 +63,11 @@ private struct PushOperation {
         }
         if options.requireClean { try await requireClean(state) }
         let ref = options.branchOnly ? own.headRefID : state.namedBranch.headRefID
-        let snapshot = try await snapshot(ref)
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         var baselines = try RemoteHeads(
             files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
+        let snapshot = try await snapshot(ref, isKnown: baselines[ref] != nil)
         try checkName(state.namedBranch, snapshot)
         if snapshot.head == head {
             if !options.branchOnly, !options.dryRun {
@@ -87,7 +87,7 @@ private struct PushOperation {
         case .published: break
         case .conflict(let file):
             // An earlier run that ended without an answer may have taken effect since the remote was read.
-            let now = try await self.snapshot(ref)
+            let now = try await self.snapshot(ref, isKnown: true)
             if now.head == head {
                 if !options.branchOnly {
                     try accept(now.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
@@ -104,9 +104,10 @@ private struct PushOperation {
         return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
     }
 
-    /// The remote's state; that of a place which the first write will make is "nothing there".
-    private func snapshot(_ ref: RefID) async throws -> RemoteSnapshot {
-        if remote.createsOnWrite { return RemoteSnapshot(ref: ref) }
+    /// The remote's state; that of a place which the first write will make is "nothing there", unless this clone has
+    /// published or fetched before: then the place is gone.
+    private func snapshot(_ ref: RefID, isKnown: Bool) async throws -> RemoteSnapshot {
+        if remote.createsOnWrite, !isKnown || options.force { return RemoteSnapshot(ref: ref) }
         return try await vault.snapshot(of: remote, ref: ref)
     }
 

@@ -104,8 +104,6 @@ extension Vault {
             result.head = seen.commit
             result.seenMs = seen.timeMs
             if seen.commit == nil { result.relation = .absent }
-        } else if let heads = try? RemoteHeads(files: files, config: state.config, tracked: ref) {
-            result.head = heads[ref]
         }
         guard let remote = result.head, let head = state.head else { return result }
         if remote == head {

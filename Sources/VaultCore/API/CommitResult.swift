@@ -6,16 +6,20 @@ public struct CommitOptions: Sendable {
     ///
     /// At most 740 bytes.
     public var message: String?
+    /// Replace the last commit, which must not have been published.
     public var amend: Bool
+    /// Make a commit even when nothing changed.
     public var allowEmpty: Bool
     /// Only changes at or below these; empty means all.
     public var paths: [VaultPath]
     /// Files that may be committed although they hold a vault's secrets (spec 03 §7).
     public var allowSecret: [VaultPath]
+    /// Sign with the clone's key.
     public var sign: Bool
     /// Refuse when something had to be left out.
     public var strict: Bool
 
+    /// Makes one from its parts.
     public init(
         message: String? = nil, amend: Bool = false, allowEmpty: Bool = false, paths: [VaultPath] = [],
         allowSecret: [VaultPath] = [], sign: Bool = true, strict: Bool = false
@@ -32,15 +36,21 @@ public struct CommitOptions: Sendable {
 
 /// A commit as `log`, `show` and `commit` tell it.
 public struct CommitInfo: Sendable, Equatable {
+    /// The id of the commit object.
     public var id: ObjectID
+    /// The parents: own previous head first, then what was merged.
     public var parents: [ObjectID]
+    /// The root tree.
     public var tree: ObjectID
+    /// The decrypted message; empty when there is none.
     public var message: String
     /// Milliseconds since 1970.
     public var timeMs: Int64
+    /// The clone branch that wrote it, as the commit tells it.
     public var branchID: String?
     /// The name of the branch that wrote it, when the index knows it.
     public var authorName: String?
+    /// The key that signed it; nil when unsigned.
     public var authorKeyID: String?
     /// Nil when it was not asked for.
     public var signature: SignatureStatus?
@@ -53,8 +63,15 @@ public struct CommitInfo: Sendable, Equatable {
 
 /// What checking a commit's signature gave (spec 06 §7.2).
 public enum SignatureStatus: String, Sendable {
-    case verified, bad, unsigned
+    /// The signature verifies with a key of the vault.
+    case verified
+    /// The signature does not verify.
+    case bad
+    /// There is no signature.
+    case unsigned
+    /// The signing key is not known.
     case noKey = "no-key"
+    /// The commit object is not held.
     case missing
 }
 
@@ -64,7 +81,9 @@ public struct CommitResult: Sendable {
     public var commit: CommitInfo?
     /// The named branch.
     public var branch: String
+    /// What the commit changed.
     public var changes: Changes
+    /// Entries of the working copy that were left out.
     public var skipped: [SkippedEntry]
     /// False when the commit was made without a signature although one was wanted.
     public var signed: Bool
@@ -72,11 +91,14 @@ public struct CommitResult: Sendable {
 
 /// Content for `Vault.write`.
 public struct WriteRequest: Sendable {
+    /// What to store, and where.
     public var files: [(path: VaultPath, content: ContentSource)]
+    /// The message; nil means `write` and the first path.
     public var message: String?
     /// Write only when the (first) path holds this blob now; `remoteMoved` otherwise.
     public var expectedBlob: ObjectID?
 
+    /// Makes one from its parts.
     public init(
         files: [(path: VaultPath, content: ContentSource)], message: String? = nil, expectedBlob: ObjectID? = nil
     ) {
@@ -88,6 +110,7 @@ public struct WriteRequest: Sendable {
 
 /// Where the bytes of a file to be stored come from.
 public enum ContentSource: Sendable {
+    /// Content held in memory.
     case bytes([UInt8])
     /// A local file, read as a stream.
     case file(path: String)
@@ -101,5 +124,6 @@ public struct WriteResult: Sendable {
     public var blobs: [(path: VaultPath, blob: ObjectID)]
     /// Nil when nothing changed.
     public var commit: CommitInfo?
+    /// True when every path held the given content already.
     public var unchanged: Bool { commit == nil }
 }

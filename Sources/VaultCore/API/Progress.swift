@@ -2,9 +2,23 @@
 public struct Progress: Sendable, Equatable {
     /// What is being done.
     public enum Phase: String, Sendable {
-        case scan, encrypt, upload, download, checkout, verify, copy
+        /// Looking at the working copy.
+        case scan
+        /// Storing files.
+        case encrypt
+        /// Sending objects.
+        case upload
+        /// Fetching objects.
+        case download
+        /// Writing files.
+        case checkout
+        /// Checking objects.
+        case verify
+        /// Copying.
+        case copy
     }
 
+    /// What is being done.
     public var phase: Phase
     /// Items done.
     public var done: Int
@@ -15,6 +29,7 @@ public struct Progress: Sendable, Equatable {
     /// Bytes in all, when known.
     public var totalBytes: Int64?
 
+    /// Makes one from its parts.
     public init(phase: Phase, done: Int, total: Int? = nil, bytes: Int64 = 0, totalBytes: Int64? = nil) {
         self.phase = phase
         self.done = done
@@ -38,6 +53,7 @@ public protocol Observer: Sendable {
 
 /// An observer that ignores everything.
 public struct SilentObserver: Observer {
+    /// Makes one.
     public init() {}
     public func progress(_ progress: Progress) {}
     public func warning(_ text: String) {}

@@ -9,6 +9,7 @@ public struct CreateOptions: Sendable {
     /// The server to record, as text; a folder as an absolute path.
     public var server: String?
 
+    /// Makes one from its parts.
     public init(format: Int = 1, existing: Bool = false, server: String? = nil) {
         self.format = format
         self.existing = existing
@@ -18,11 +19,17 @@ public struct CreateOptions: Sendable {
 
 /// The answer of `Vault.create`.
 public struct CreateResult: Sendable {
+    /// The vault root, for showing.
     public var directory: String
+    /// The vault.
     public var vaultID: VaultID
+    /// The named branch.
     public var branch: String
+    /// Its id.
     public var branchID: String
+    /// The first commit.
     public var head: ObjectID
+    /// The recorded server.
     public var server: String?
 }
 
@@ -37,6 +44,7 @@ public struct CloneOptions: Sendable {
     /// Leave what was fetched in place after a failure.
     public var keepPartial: Bool
 
+    /// Makes one from its parts.
     public init(bare: Bool = false, readOnly: Bool = false, server: String? = nil, keepPartial: Bool = false) {
         self.bare = bare
         self.readOnly = readOnly
@@ -47,16 +55,25 @@ public struct CloneOptions: Sendable {
 
 /// The answer of `Vault.clone`.
 public struct CloneResult: Sendable {
+    /// The vault root, for showing.
     public var directory: String
+    /// The vault.
     public var vaultID: VaultID
+    /// How the clone may be used.
     public var mode: CloneMode
+    /// The named branch.
     public var branch: String
+    /// This clone's own branch; nil when it can not commit.
     public var cloneBranchID: String?
     /// Nil for a branch without commits.
     public var head: ObjectID?
+    /// Commits fetched.
     public var commits: Int
+    /// Objects fetched.
     public var objects: Int
+    /// Their bytes.
     public var bytes: Int64
+    /// Files written.
     public var files: Int
     /// Commits whose signature did not verify, with what it was.
     public var unverified: [(commit: ObjectID, status: SignatureStatus)]
@@ -72,11 +89,14 @@ public struct PushOptions: Sendable {
     public var force: Bool
     /// Replace the remote's head only when it is this one; `.some(nil)` means the last accepted head.
     public var lease: ObjectID??
+    /// Publish this clone's own branch instead of the named one.
     public var branchOnly: Bool
+    /// Refuse when the working copy has changes.
     public var requireClean: Bool
     /// Only tell what would be sent.
     public var dryRun: Bool
 
+    /// Makes one from its parts.
     public init(
         pullFirst: Bool = false, force: Bool = false, lease: ObjectID?? = nil, branchOnly: Bool = false,
         requireClean: Bool = false, dryRun: Bool = false
@@ -92,26 +112,41 @@ public struct PushOptions: Sendable {
 
 /// The answer of `Vault.push`.
 public struct PushResult: Sendable {
+    /// What a push came to.
     public enum Outcome: String, Sendable {
-        case pushed, created
+        /// The branch moved.
+        case pushed
+        /// The vault is new there.
+        case created
+        /// There was nothing to do.
         case upToDate = "up_to_date"
     }
+    /// What the push came to.
     public var outcome: Outcome
+    /// The named branch.
     public var branch: String
     /// The remote's head before and after.
     public var old: ObjectID?
+    /// The remote's head after.
     public var new: ObjectID?
+    /// Commits sent.
     public var commits: Int
+    /// Objects sent.
     public var objects: Int
+    /// Bytes of these objects.
     public var bytes: Int64
+    /// Rounds that were lost before this one.
     public var retries: Int
 }
 
 /// How `Vault.pull` merges.
 public struct PullOptions: Sendable {
+    /// Refuse to merge.
     public var fastForwardOnly: Bool
+    /// Take a remote head that does not contain the last accepted one.
     public var acceptRewind: Bool
 
+    /// Makes one from its parts.
     public init(fastForwardOnly: Bool = false, acceptRewind: Bool = false) {
         self.fastForwardOnly = fastForwardOnly
         self.acceptRewind = acceptRewind
@@ -120,30 +155,47 @@ public struct PullOptions: Sendable {
 
 /// The answer of `Vault.pull`.
 public struct PullResult: Sendable {
+    /// What a pull came to.
     public enum Outcome: String, Sendable {
+        /// There was nothing to do.
         case upToDate = "up_to_date"
+        /// The branch moved forward.
         case fastForward = "fast_forward"
+        /// A merge commit was made.
         case merged
     }
+    /// What the pull came to.
     public var outcome: Outcome
+    /// The named branch.
     public var branch: String
+    /// The clone's head before.
     public var old: ObjectID?
+    /// The clone's head after.
     public var new: ObjectID?
+    /// What changed in the working copy.
     public var changes: Changes
     /// Uncommitted edits that were kept.
     public var keptDirty: [VaultPath]
+    /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
 }
 
 /// The answer of `Vault.fetch`.
 public struct FetchResult: Sendable {
+    /// A remote branch and where it went.
     public struct RefMove: Sendable, Equatable {
+        /// The named branch.
         public var branch: String
+        /// Its head when it was last read.
         public var old: ObjectID?
+        /// Its head now.
         public var new: ObjectID?
     }
+    /// The branches that were read.
     public var refs: [RefMove]
+    /// Objects fetched.
     public var objects: Int
+    /// Bytes of these objects.
     public var bytes: Int64
 }
 
@@ -153,10 +205,12 @@ public struct FsckOptions: Sendable {
     public var connectivityOnly: Bool
     /// Skip decrypting blobs; every object is still hashed.
     public var quick: Bool
+    /// Check the signature of every commit.
     public var checkSignatures: Bool
     /// Fetch missing objects and replace corrupt ones.
     public var repair: Bool
 
+    /// Makes one from its parts.
     public init(
         connectivityOnly: Bool = false, quick: Bool = false, checkSignatures: Bool = true, repair: Bool = false
     ) {
@@ -169,9 +223,30 @@ public struct FsckOptions: Sendable {
 
 /// The answer of `Vault.fsck`.
 public struct FsckReport: Sendable {
+    /// One thing that is wrong.
     public struct Finding: Sendable, Equatable {
-        public enum Kind: String, Sendable { case commit, tree, blob, key, ref, index, state, other }
+        /// What the finding is about.
+        public enum Kind: String, Sendable {
+            /// A commit.
+            case commit
+            /// A folder.
+            case tree
+            /// File content.
+            case blob
+            /// A public key.
+            case key
+            /// A ref.
+            case ref
+            /// The branch index.
+            case index
+            /// A file of the clone itself.
+            case state
+            /// An object that nothing refers to.
+            case other
+        }
+        /// The id of the object or the name of the file.
         public var id: String
+        /// What it is.
         public var kind: Kind
         /// The commit or tree that refers to it, or the local file concerned.
         public var referencedBy: String?
@@ -180,30 +255,49 @@ public struct FsckReport: Sendable {
         /// What is wrong, in words.
         public var detail: String
     }
+    /// What was looked at.
     public struct Checked: Sendable, Equatable {
+        /// Objects hashed.
         public var objects = 0
+        /// Their bytes.
         public var bytes: Int64 = 0
+        /// Commits reached.
         public var commits = 0
+        /// Folders reached.
         public var trees = 0
+        /// File contents reached.
         public var blobs = 0
+        /// Nothing yet.
         public init() {}
     }
+    /// What checking the signatures gave.
     public struct Signatures: Sendable, Equatable {
+        /// Commits that verify.
         public var verified = 0
+        /// Commits without a signature.
         public var unsigned = 0
+        /// Commits whose key is not known.
         public var noKey = 0
+        /// Commits that do not verify.
         public var bad: [ObjectID] = []
+        /// Nothing yet.
         public init() {}
     }
+    /// What was looked at.
     public var checked: Checked
+    /// Objects that history refers to and that are not here.
     public var missing: [Finding]
+    /// Objects that do not hold what they should.
     public var corrupt: [Finding]
     /// Refs, index, keys and local state that do not read.
     public var broken: [Finding]
     /// Objects held that nothing reaches.
     public var dangling: Int
+    /// The signatures.
     public var signatures: Signatures
+    /// Objects that were fetched again.
     public var repaired: [String]
+    /// What is still wrong.
     public var unrepaired: [String]
 
     /// True when nothing is wrong, or everything wrong was repaired.
@@ -214,26 +308,44 @@ public struct FsckReport: Sendable {
 
 /// The answer of `Vault.info`.
 public struct VaultInfo: Sendable {
+    /// The vault.
     public var vaultID: VaultID
+    /// The vault root, for showing.
     public var directory: String
+    /// How the clone may be used.
     public var mode: CloneMode
+    /// Where it is published; nil when none is recorded.
     public var server: String?
+    /// The named branch.
     public var branch: String
+    /// The clone's head.
     public var head: ObjectID?
+    /// The width of new ids: 1 or 2.
     public var format: Int
+    /// The oldest client allowed.
     public var minClient: String?
+    /// The vault's features.
     public var features: [String]
+    /// Objects held.
     public var objects: Int
+    /// Their bytes.
     public var bytes: Int64
 }
 
 /// A saved remote (`local/remotes.json`, spec 03 §2).
 public struct RemoteRecord: Sendable, Equatable {
+    /// Its name.
     public var name: String
+    /// Its address.
     public var url: String
+    /// The vault it was saved for.
     public var vaultID: String?
+    /// It is used when none is named.
     public var isDefault: Bool
+    /// Certificates are verified.
     public var verifiesTLS: Bool
+    /// When it was saved, milliseconds since 1970.
     public var createdAtMs: Int64
+    /// When it was last seen to answer; nil when never.
     public var lastOkMs: Int64?
 }

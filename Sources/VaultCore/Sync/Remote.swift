@@ -57,6 +57,7 @@ public struct RemoteLimits: Sendable, Equatable {
     /// Contents up to this many bytes are delivered whole by `read`.
     public var inlineBytes: Int
 
+    /// Makes one from its parts.
     public init(operations: Int, payloadBytes: Int, inlineBytes: Int = 4 << 20) {
         self.operations = operations
         self.payloadBytes = payloadBytes
@@ -66,7 +67,9 @@ public struct RemoteLimits: Sendable, Equatable {
 
 /// What a read found under an id.
 public enum RemoteFile: Sendable, Equatable {
+    /// The whole content.
     case content([UInt8])
+    /// The place said that there is none.
     case absent
     /// Larger than `RemoteLimits.inlineBytes`; the size in bytes when the remote knows it.
     case large(size: Int64?)
@@ -74,14 +77,28 @@ public enum RemoteFile: Sendable, Equatable {
 
 /// A part of a vault that can be listed.
 public enum RemoteArea: Sendable, Equatable, CaseIterable {
-    case all, objects, refs, keys, indexes, cache
+    /// Everything.
+    case all
+    /// Objects.
+    case objects
+    /// Refs.
+    case refs
+    /// Public keys.
+    case keys
+    /// Branch indexes.
+    case indexes
+    /// Cache objects.
+    case cache
 }
 
 /// Proves to a remote that the writer may write (spec 04 §5).
 public struct WriteAuthorization: Sendable {
+    /// The vault.
     public let vaultID: VaultID
+    /// Its write key.
     public let writeKey: WriteKey
 
+    /// Makes one from its parts.
     public init(vaultID: VaultID, writeKey: WriteKey) {
         self.vaultID = vaultID
         self.writeKey = writeKey
@@ -98,7 +115,9 @@ public enum Expected: Sendable, Equatable {
 
 /// A file that changes and is written only by compare-and-swap.
 public enum SwapTarget: Hashable, Sendable {
+    /// A ref.
     case ref(RefID)
+    /// The branch index.
     case index(IndexID)
 
     /// The file id on the remote.
