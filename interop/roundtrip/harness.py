@@ -2,6 +2,7 @@
 import fnmatch
 import hashlib
 import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -176,34 +177,58 @@ class Lab:
         same_keys(files_of(self.path(one)), files_of(self.path(other)), f'files of {one} and {other}')
 
 
-def run_cases(patterns, seed, keep, make_lab_tools, vectors, report):
-    """Runs every case that matches; returns the numbers passed, failed and skipped."""
-    passed = failed = skipped = 0
-    for name, function, parameters in sorted(CASES, key=lambda entry: entry[0]):
-        if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
-            continue
-        root = tempfile.mkdtemp(prefix='vaultctl-interop-')
-        started = time.monotonic()
+class Run:
+    """How cases are run: with which tools, from which seed, where."""
+
+    def __init__(self, vaultctl, reference, seed, vectors, folder=None, keep=False, jobs=1):
+        self.vaultctl, self.reference, self.seed, self.vectors = vaultctl, reference, seed, vectors
+        self.folder, self.keep, self.jobs = folder, keep, jobs
+
+    def one(self, name):
+        """Runs a case; returns what became of it, what to print, and how many commands of vaultctl it took."""
+        function, parameters = next((function, parameters) for known, function, parameters in CASES if known == name)
+        root = tempfile.mkdtemp(prefix='vaultctl-interop-', dir=self.folder)
+        started, calls = time.monotonic(), self.vaultctl.calls
         try:
-            vaultctl, reference = make_lab_tools(root)
-            function(Lab(name, seed, root, vaultctl, reference, vectors), **parameters)
-            passed += 1
-            report(f'ok    {name}  ({time.monotonic() - started:.1f} s)')
+            function(Lab(name, self.seed, root, self.vaultctl, self.reference, self.vectors), **parameters)
+            outcome, lines = 'passed', [f'ok    {name}  ({time.monotonic() - started:.1f} s)']
         except Skipped as reason:
-            skipped += 1
-            report(f'skip  {name}: {reason}')
+            outcome, lines = 'skipped', [f'skip  {name}: {reason}']
         except Exception as error:
-            failed += 1
-            report(f'FAIL  {name}  ({time.monotonic() - started:.1f} s)  seed {seed}')
-            report('      ' + str(error).replace('\n', '\n      '))
             frames = traceback.extract_tb(error.__traceback__)
-            report('      at ' + ' < '.join(f'{os.path.basename(frame.filename)}:{frame.lineno}'
-                                            for frame in reversed(frames[1:])))
-        if keep:
-            report(f'      kept in {root}')
+            outcome, lines = 'failed', [
+                f'FAIL  {name}  ({time.monotonic() - started:.1f} s)  seed {self.seed}',
+                '      ' + str(error).replace('\n', '\n      '),
+                '      at ' + ' < '.join(f'{os.path.basename(frame.filename)}:{frame.lineno}'
+                                         for frame in reversed(frames[1:]))]
+        if self.keep:
+            lines.append(f'      kept in {root}')
         else:
             shutil.rmtree(root, ignore_errors=True)
-    return passed, failed, skipped
+        return outcome, lines, self.vaultctl.calls - calls
+
+    def all(self, patterns, report):
+        """Runs every case that matches, some at once; returns how many passed, failed, were skipped, and the commands."""
+        names = sorted(name for name, _, _ in CASES
+                       if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns))
+        global _current
+        _current = self
+        counts, calls = dict(passed=0, failed=0, skipped=0), 0
+        # Forked after the reference was imported, so that each worker has it at once and a folder of its own to be in.
+        with multiprocessing.get_context('fork').Pool(self.jobs) as pool:
+            for outcome, lines, used in pool.imap(_one, names, chunksize=1):
+                counts[outcome] += 1
+                calls += used
+                for line in lines:
+                    report(line)
+        return counts, calls
+
+
+_current = None                                             # what the forked workers run
+
+
+def _one(name):
+    return _current.one(name)
 
 
 def read_json(path):
