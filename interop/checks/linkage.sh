@@ -7,7 +7,7 @@ bad() { echo "linkage: $1"; failed=1; }
 
 needed=$(readelf -d "$binary" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort)
 loaded=$(ldd "$binary" | awk '{ print $1 }')
-unwanted='Foundation|icu|libswift|libcurl|libmicrohttpd|gnutls|libstdc\+\+'
+unwanted='Foundation|icu|libswift|libcurl|libmicrohttpd|gnutls'
 for library in $needed $loaded; do
     [[ ! $library =~ $unwanted ]] || bad "needs $library"
 done
