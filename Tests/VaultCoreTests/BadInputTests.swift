@@ -118,7 +118,7 @@ final class BadInputTests {
         #expect(try vault.list().map(\.objectID) == [other])
     }
 
-    @Test(.timeLimit(.minutes(3)), arguments: [5_000, 100_000])
+    @Test(.timeLimit(.minutes(10)), arguments: [5_000, 100_000])
     func `a tree of very many levels is refused, not followed`(levels: Int) async throws {
         let (_, vault, blob) = try vaultWithFile()
         do {
