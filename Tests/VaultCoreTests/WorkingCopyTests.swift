@@ -190,6 +190,17 @@ struct WorkingCopyTests {
         #expect(setting.read("notes/today.txt", in: "a") == "edited by hand")
     }
 
+    @Test func `a folder without files gives way to a file`() throws {
+        let setting = try TwoClones()
+        let vault = try setting.create("a")
+        try setting.write("x", to: "e/deep/x", in: "a")
+        try setting.remove("e/deep/x", in: "a")
+        let path = try VaultPath("e")
+        #expect(try vault.write(WriteRequest(files: [(path, .bytes([1]))])).commit != nil)
+        #expect(try vault.contents(of: path) == [1])
+        #expect(try vault.status().isClean)
+    }
+
     @Test func `parallel writes all end in the history`() async throws {
         let setting = try TwoClones()
         let vault = try setting.create("a")

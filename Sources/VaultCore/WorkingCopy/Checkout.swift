@@ -136,7 +136,13 @@ struct Checkout: Sendable {
         } catch {
             throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
         }
-        if existing?.kind == .directory { throw Self.inTheWay(.isADirectory, item.path) }
+        if existing?.kind == .directory {
+            // Folders without files are nobody's work: the format has none.
+            guard (try? Self.removeEmptyFolder(name, in: folder, depth: 0)) == true else {
+                throw Self.inTheWay(.isADirectory, item.path)
+            }
+            existing = nil
+        }
         let pending = try PendingFile(in: scratch, replacing: existing)
         if let bytes = try blobs.small(item.entry) {
             try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
@@ -159,6 +165,21 @@ struct Checkout: Sendable {
         } catch {
             throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
         }
+    }
+
+    /// Removes a folder in which there is nothing but folders; false, having removed none with a file, otherwise.
+    private static func removeEmptyFolder(
+        _ name: [UInt8], in parent: any Directory, depth: Int
+    ) throws(Errno) -> Bool {
+        guard depth <= Limits.treeDepth else { return false }
+        let folder = try parent.openDirectory(name)
+        for entry in try folder.entries() {
+            guard entry.kind == .directory, try removeEmptyFolder(entry.name, in: folder, depth: depth + 1) else {
+                return false
+            }
+        }
+        try parent.removeDirectory(name)
+        return true
     }
 
     /// Removes tracked files and the folders that they leave empty.
