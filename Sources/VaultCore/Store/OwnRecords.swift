@@ -18,8 +18,13 @@ extension Vault {
     ///
     /// Never a baseline, never a `match`.
     func seenHead(remote: String, ref: RefID) throws(VaultError) -> SeenHead? {
-        guard let all = try files.readOwn(Self.seenName), let entry = all["remotes"]?[name: remote]?[name: ref.text],
-            let time = entry["time_ms"]?.int
+        let all: JSONValue?
+        do throws(VaultError) { all = try files.readOwn(Self.seenName) } catch {
+            // Not written durably: after a power cut it may hold anything, and the next look at the remote renews it.
+            guard error.code == .objectCorrupt else { throw error }
+            all = nil
+        }
+        guard let entry = all?["remotes"]?[name: remote]?[name: ref.text], let time = entry["time_ms"]?.int
         else { return nil }
         return SeenHead(
             commit: entry["commit_id"]?.text.flatMap { try? ObjectID($0) },
