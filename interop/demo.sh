@@ -14,9 +14,12 @@ title() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || title() { printf '\n== %s\n' "$*"; }
 run() {
     printf '%s' "$ $(basename "$1")"
-    printf ' %q' "${@:2}"
+    local word
+    for word in "${@:2}"; do
+        case $word in *[!A-Za-z0-9_./:=-]*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+    done
     printf '\n'
-    "$@" | sed 's/^/    /'
+    "$@" 2>&1 | sed 's/^/    /'
 }
 v() { run "$vaultctl" "$@"; }
 
