@@ -8,6 +8,8 @@ struct CheckoutGuard: Sendable {
     let root: any Directory
     let blobs: BlobReader
     let workers: Int
+    /// Finishing a move that a power cut may have stopped: files that it left torn are written anew.
+    var mendsTorn = false
 
     /// What the move has to do once it is known to be safe.
     struct Plan: Sendable {
@@ -62,10 +64,12 @@ struct CheckoutGuard: Sendable {
         switch (item.old, item.new, disk) {
         case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .blockedBy): return .nothing
         case (let old?, nil, .file(let hash)): return try hash == contentHash(old) ? .remove : .blocked
-        case (nil, let new?, .file(let hash)): return try hash == contentHash(new) ? .alreadyThere : .blocked
+        case (nil, let new?, .file(let hash)):
+            if try hash == contentHash(new) { return .alreadyThere }
+            return try isTorn(item.path, new) ? .write : .blocked
         case (let old?, let new?, .file(let hash)):
             if try hash == contentHash(new) { return .alreadyThere }
-            return try hash == contentHash(old) ? .write : .blocked
+            return try hash == contentHash(old) || isTorn(item.path, new) ? .write : .blocked
         case (nil, .some, .absent): return .write
         case (nil, .some, .blockedBy(let path)): return removed.contains(path) ? .write : .blocked
         case (nil, .some, .folder):
@@ -104,6 +108,29 @@ struct CheckoutGuard: Sendable {
             default: throw VaultError.io(error, "cannot read \(path)", path: path.description)
             }
         }
+    }
+
+    /// Whether a file on disk is what a power cut leaves of one being written: not longer than the new content, and
+    /// each byte either that of the new content or zero.
+    ///
+    /// Nothing that a person made is in such a file, so nothing is lost with it.
+    private func isTorn(_ path: VaultPath, _ new: FileEntry) throws -> Bool {
+        guard mendsTorn else { return false }
+        let file = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+            try root.openDirectory(beneath: path.parent?.bytes ?? []).openFile(path.lastSegment)
+        }
+        func next(_ count: Int) throws(VaultError) -> [UInt8] {
+            try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+                try file.read(fillingUpTo: count, sizeHint: count)
+            }
+        }
+        var fits = true
+        try blobs.stream(new, trusting: true) { chunk in
+            guard fits else { return }
+            let bytes = try next(chunk.count)
+            fits = bytes.indices.allSatisfy { bytes[$0] == 0 || bytes[$0] == chunk[$0] }
+        }
+        return try fits && next(1).isEmpty
     }
 
     /// Whether everything in a folder on disk is about to be removed.

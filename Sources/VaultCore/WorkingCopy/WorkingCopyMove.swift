@@ -9,6 +9,8 @@ struct WorkingCopyMove {
     let trees: TreeReader
     let scratch: ScratchArea
     let observer: any Observer
+    /// This move was begun by a command that died.
+    var isRecovery = false
 
     /// What the move did.
     struct Outcome: Sendable {
@@ -37,7 +39,7 @@ struct WorkingCopyMove {
         let blobs = BlobReader(store: vault.store, cipher: vault.cipher)
         let workers = vault.environment.workers
         var notStored = try vault.notStored()
-        let plan = try CheckoutGuard(root: vault.layout.root, blobs: blobs, workers: workers)
+        let plan = try CheckoutGuard(root: vault.layout.root, blobs: blobs, workers: workers, mendsTorn: isRecovery)
             .plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
         try accept()
@@ -105,7 +107,8 @@ extension Vault {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: store, cipher: cipher)
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: SilentObserver())
+            vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: SilentObserver(),
+            isRecovery: true)
         do {
             let scratch = lock.scratch
             _ = try move.run(to: journal.to, verb: journal.verb) {
