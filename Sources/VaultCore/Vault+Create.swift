@@ -29,6 +29,8 @@ struct NewClone {
         return try attempt("cannot lock the new clone", path: layout.rootPath.text) { () throws(Errno) in
             guard let file = try own?.openForAppending("lock".bytes, mode: 0o600) else { throw .readOnlyFileSystem }
             guard try file.lock(wait: false) else { throw .wouldBlock }
+            // By this file the leftover of a power cut is known, so its name comes before everything else's.
+            for folder in [own, layout.local, layout.vault] { try folder?.sync() }
             return file
         }
     }
@@ -255,7 +257,7 @@ extension Vault {
 
 extension Directory {
     /// Whether anything but folders stands below this one.
-    fileprivate func holdsFiles() throws(Errno) -> Bool {
+    func holdsFiles() throws(Errno) -> Bool {
         for entry in try entries() {
             guard try status(of: entry.name).kind == .directory else { return true }
             if try openDirectory(entry.name).holdsFiles() { return true }

@@ -10,7 +10,10 @@ final class ClonePlace: Sendable {
     private let parent: any Directory
     /// The private folder beside the target; nil when the clone is built in the target itself.
     private let wrapper: [UInt8]?
+    /// Held as long as this command works in the wrapper; a wrapper whose lock is free was left by one that died.
+    private let lock: (any File)?
     private static let inner = "clone".bytes
+    private static let lockName = "lock".bytes
 
     init(_ path: FilePath, environment: VaultEnvironment) throws {
         let fileSystem = environment.fileSystem
@@ -26,20 +29,48 @@ final class ClonePlace: Sendable {
         target = absolute
         let existing = try Self.openEmpty(absolute, fileSystem)
         if let existing, try Self.mustBuildInPlace(existing, absolute, parent, fileSystem) {
-            (root, self.path, wrapper) = (existing, absolute, nil)
+            (root, self.path, wrapper, lock) = (existing, absolute, nil, nil)
             return
         }
         let random = try crypto("random names") { () throws(CryptoError) in try environment.random.bytes(6) }
-        let folder = ".".bytes + name.prefix(100) + ".clone-".bytes + Hex.encode(random.span)
+        let prefix = ".".bytes + name.prefix(100) + ".clone-".bytes
+        let folder = prefix + Hex.encode(random.span)
         let parent = parent
-        root = try attempt("cannot make a folder beside \(path.text)", path: path.text) { () throws(Errno) in
+        // Keys and files that a killed clone left must not lie about; failing here harms nothing.
+        do throws(Errno) { try Self.removeAbandoned(prefix, in: parent) } catch {}
+        (root, lock) = try attempt("cannot make a folder beside \(path.text)", path: path.text) { () throws(Errno) in
             try parent.createDirectory(folder, mode: 0o700)
-            let outer = try parent.openDirectory(folder)
-            try outer.createDirectory(Self.inner, mode: 0o777)
-            return try outer.openDirectory(Self.inner)
+            do throws(Errno) {
+                let outer = try parent.openDirectory(folder)
+                let lock = try outer.openForAppending(Self.lockName, mode: 0o600)
+                guard try lock.lock(wait: false) else { throw .busy }
+                // By this file the leftover of a power cut is known, so its name comes before everything else's.
+                try outer.sync()
+                try outer.createDirectory(Self.inner, mode: 0o777)
+                return (try outer.openDirectory(Self.inner), lock)
+            } catch {
+                try? parent.removeTree(folder)
+                throw error
+            }
         }
         wrapper = folder
         self.path = absolute
+    }
+
+    /// Removes the wrappers of clones to the same place that died.
+    private static func removeAbandoned(_ prefix: [UInt8], in parent: any Directory) throws(Errno) {
+        for entry in try parent.entries() where entry.name.starts(with: prefix) {
+            guard entry.name.count == prefix.count + 12, try parent.status(of: entry.name).kind == .directory else {
+                continue
+            }
+            let wrapper = try parent.openDirectory(entry.name)
+            if try wrapper.statusIfPresent(of: lockName)?.kind == .regular {
+                guard try wrapper.openForAppending(lockName, mode: 0o600).lock(wait: false) else { continue }
+            } else if try wrapper.holdsFiles() {
+                continue
+            }
+            try parent.removeTree(entry.name)
+        }
     }
 
     /// The folder at the target, which must be empty; nil when there is none.
@@ -85,8 +116,9 @@ final class ClonePlace: Sendable {
             guard let wrapper else { return }
             let outer = try parent.openDirectory(wrapper)
             try outer.rename(Self.inner, to: parent, as: target.lastComponent ?? [], replacing: true)
-            try parent.removeDirectory(wrapper)
             try parent.sync()
+            // The clone is there; an empty folder that stays is removed by the next clone to this place.
+            try? parent.removeTree(wrapper)
         }
         return target.text
     }
