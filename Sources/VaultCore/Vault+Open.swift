@@ -104,7 +104,10 @@ extension Vault {
     /// Derives read and write key on two cores; each costs about 75 ms.
     static func deriveBoth(_ key: borrowing VaultKey) throws(VaultError) -> (read: ReadKey, write: WriteKey) {
         let text = try decoding("reading the vault key") { () throws(FormatError) in try key.text() }
-        let shared = SharedSecret(text)
+        return try deriveBoth(SharedSecret(text))
+    }
+
+    private static func deriveBoth(_ shared: SharedSecret) throws(VaultError) -> (read: ReadKey, write: WriteKey) {
         do {
             let (read, write) = try WorkerPool.concurrently(
                 { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },
@@ -122,7 +125,9 @@ extension Vault {
     ) throws -> KeyHolder {
         let digest = try text.withBytes { bytes throws(CryptoError) in try SHA256.hash(bytes) }
         let shared = SharedSecret(text)
-        let vaultID = try shared.withKey { (key) throws(FormatError) in key.vaultID }
+        let vaultID = try decoding("local/vault_key") { () throws(FormatError) in
+            try shared.withKey { (key) throws(FormatError) in key.vaultID }
+        }
         if let cached = KeyCache.load(layout: layout, vaultKeyDigest: digest) {
             return KeyHolder(vaultID: vaultID, readKey: cached.read, writeKey: cached.write)
         }
@@ -131,14 +136,14 @@ extension Vault {
             let lock = CloneLock.tryAcquire(
                 layout: layout, environment: environment, verb: "key cache")
         {
-            let (read, write) = try WorkerPool.concurrently(
-                { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },
-                { try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() } })
+            let (read, write) = try deriveBoth(shared)
             KeyCache.store(
                 read: read, write: write, vaultKeyDigest: digest, layout: layout, scratch: lock.scratch)
             return KeyHolder(vaultID: vaultID, readKey: read, writeKey: write)
         }
-        let read = try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() }
+        let read = try decoding("deriving the read key") { () throws(FormatError) in
+            try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() }
+        }
         return KeyHolder(vaultID: vaultID, readKey: read) { () throws(VaultError) in
             try decoding("deriving the write key") { () throws(FormatError) in
                 try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() }

@@ -7,11 +7,14 @@ internal import VaultSystem
 ///
 /// Bound to the hash of `local/vault_key`.
 ///
-/// Layout: 8 bytes `vctlkey1`, SHA-256 of `vault_key`, read key, write key (32 bytes each).
+/// Layout: 8 bytes `vctlkey2`, SHA-256 of `vault_key`, read key, write key (32 bytes each), SHA-256 of all before: a
+/// damaged write key would not be noticed before a remote was bound to it.
 enum KeyCache {
     private static let name = "derived-keys"
-    private static let magic = Array("vctlkey1".utf8)
-    private static let size = 8 + 3 * 32
+    private static let magic = Array("vctlkey2".utf8)
+    private static let size = covered + 32
+    /// Bytes that the digest at the end covers.
+    private static let covered = 8 + 3 * 32
 
     /// The cached keys, when they belong to this `vault_key`.
     static func load(layout: CloneLayout, vaultKeyDigest: [UInt8]) -> (read: ReadKey, write: WriteKey)? {
@@ -23,6 +26,8 @@ enum KeyCache {
         return secret.withBytes { bytes -> (ReadKey, WriteKey)? in
             guard ConstantTime.equal(bytes.extracting(0..<8), magic.span),
                 ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span),
+                let digest = try? SHA256.hash(bytes.extracting(..<covered)),
+                ConstantTime.equal(bytes.extracting(covered...), digest.span),
                 let read = try? ReadKey(bytes: SecretBytes(copying: bytes.extracting(40..<72))),
                 let write = try? WriteKey(bytes: SecretBytes(copying: bytes.extracting(72..<104)))
             else { return nil }
@@ -37,16 +42,18 @@ enum KeyCache {
         guard let own = try? layout.ownFolder(create: true) else { return }
         let secret = try? SecretBytes(count: size) { (target: inout MutableSpan<UInt8>) throws(CryptoError) in
             var position = 0
-            func put(_ span: Span<UInt8>) {
+            func put(_ span: Span<UInt8>, _ target: inout MutableSpan<UInt8>) {
                 for index in span.indices {
                     target[position] = span[index]
                     position += 1
                 }
             }
-            put(magic.span)
-            put(vaultKeyDigest.span)
-            read.withBytes { put($0) }
-            write.withBytes { put($0) }
+            put(magic.span, &target)
+            put(vaultKeyDigest.span, &target)
+            read.withBytes { put($0, &target) }
+            write.withBytes { put($0, &target) }
+            let digest = try SHA256.hash(target.span.extracting(..<covered))
+            put(digest.span, &target)
         }
         guard let secret else { return }
         secret.withBytes { bytes in
