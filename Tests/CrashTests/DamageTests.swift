@@ -113,7 +113,7 @@ struct Damage: Sendable {
             found.append(Array(target.bytes[..<length]))
             length += step
         }
-        for _ in 0..<(isDear ? 2 : Campaign.number("VAULT_DAMAGE_RANDOM", short: 10, full: 1_000)) {
+        for _ in 0..<(isDear ? 2 : Campaign.number("VAULT_DAMAGE_RANDOM", short: 10, full: 2_500)) {
             var bytes = target.bytes
             switch random.below(3) {
             case 0: bytes = random.block(random.below(2 * bytes.count + 2))

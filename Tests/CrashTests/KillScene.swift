@@ -35,18 +35,6 @@ final class KillScene {
     /// Text in every file that must not lie in a place for unfinished files.
     private static let canary = "canary-4711"
 
-    /// The debug build of the program: beside the tests, or where `VAULT_BINARY` says.
-    static func binary() -> String? {
-        let system = LinuxFileSystem()
-        var candidates: [FilePath] = []
-        if let named = ProcessContext.environmentText("VAULT_BINARY") { candidates.append(FilePath(named)) }
-        if let own = try? system.canonicalPath("/proc/self/exe") {
-            candidates.append(own.parent.appending(component: "vaultctl"))
-        }
-        return candidates.first { (try? system.status(of: $0, followLinks: true))?.kind == .regular }?.text
-    }
-
-    private var template: VaultScene { scene(at: "template") }
     /// The copy in which commands run; always at one path, which the clones record.
     private var work: VaultScene { scene(at: "work") }
 

@@ -11,7 +11,7 @@ struct KillTests {
     @Test("kill -9 leaves nothing that a person has to mend", .timeLimit(.minutes(120)))
     func kills() async throws {
         let random = SeededRandom.announced("kill")
-        guard let binary = KillScene.binary() else {
+        guard let binary = DebugBinary.path() else {
             print("kill: skipped, no debug build of vaultctl stands beside the tests (VAULT_BINARY names one)")
             return
         }
