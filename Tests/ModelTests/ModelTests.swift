@@ -32,6 +32,25 @@ struct ModelTests {
         #expect(tally.violations.isEmpty)
     }
 
+    @Test("a change that was taken back is no conflict")
+    func changedBack() async throws {
+        let start = try await ModelRun.Start()
+        func write(_ clone: String, _ content: String) -> Step {
+            Step(clone: clone, action: .write(path: "y", content: content))
+        }
+        func step(_ clone: String, _ action: Step.Action) -> Step { Step(clone: clone, action: action) }
+        for backAndForth in ["a", "b"] {
+            let other = backAndForth == "a" ? "b" : "a"
+            let run = ModelRun(start, seed: 7)
+            try await run.run([
+                write("a", "base"), step("a", .push), step("b", .pull), write(backAndForth, "other"),
+                write(backAndForth, "base"), write(other, "new"), step("a", .push), step("b", .pull), step("b", .push),
+                step("a", .pull), step("a", .clone),
+            ])
+            #expect(run.done == 11)
+        }
+    }
+
     private func attempt(
         _ steps: [Step], _ start: ModelRun.Start, _ seed: UInt64
     ) async -> (difference: ModelRun.Difference?, done: Int) {

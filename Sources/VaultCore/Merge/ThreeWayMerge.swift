@@ -36,6 +36,10 @@ struct ThreeWayMerge {
                 if our.blobID != their.blobID {
                     result.edits.append(TreeEditor.Edit(path: item.path, entry: their))
                 }
+            // Changed and changed back: the content is the base's again, so the other side's change is the only one.
+            case _ where ourSide[position].isSameContent:
+                result.edits.append(TreeEditor.Edit(path: item.path, entry: item.new))
+            case _ where item.isSameContent: break
             default: result.conflicts.append(item.path)
             }
         }
