@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$root/build/embedding
-mkdir -p "$work/app/Sources/app"
+mkdir -p "$work/app/Sources/app" "$work/app/Sources/leak"
 
 # The state of the working tree, committed or not, as a tagged commit of a bare repository.
 state=$(git -C "$root" stash create 2>/dev/null || true)
@@ -37,8 +37,17 @@ import PackageDescription
 let package = Package(
     name: "app",
     dependencies: [.package(url: "file://$work/vaultctl.git", exact: "$tag")],
-    targets: [.executableTarget(name: "app", dependencies: [.product(name: "VaultCore", package: "vaultctl")])])
+    targets: ["app", "leak"].map { name in
+        .executableTarget(name: name, dependencies: [.product(name: "VaultCore", package: "vaultctl")])
+    })
 SWIFT
+
+# No name of a C library reaches a user of VaultCore: this program must not compile, at exactly these lines.
+names=(EVP_sha256 sodium_init deflateInit2_ flock renameat2)
+{
+    echo 'import VaultCore'
+    for name in "${names[@]}"; do echo "let found_$name: Any = $name"; done
+} >"$work/app/Sources/leak/main.swift"
 
 if ! swift build --package-path "$work/app" --scratch-path "$work/build" --cache-path "$work/cache" --product app \
     >"$work/log" 2>&1; then
@@ -46,6 +55,14 @@ if ! swift build --package-path "$work/app" --scratch-path "$work/build" --cache
     echo 'embedding: the package does not build'
     exit 1
 fi
+if swift build --package-path "$work/app" --scratch-path "$work/build" --cache-path "$work/cache" --product leak \
+    >"$work/log" 2>&1; then
+    echo 'embedding: names of C libraries are visible to a user of VaultCore'
+    exit 1
+fi
+for name in "${names[@]}"; do
+    grep -q "cannot find '$name' in scope" "$work/log" || { echo "embedding: $name is visible to a user of VaultCore"; exit 1; }
+done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 (cd "$scratch" && HOME=$scratch "$work/build/debug/app") >"$scratch/output"
