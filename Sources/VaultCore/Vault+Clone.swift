@@ -62,7 +62,10 @@ private struct CloneOperation {
         try await checkSpace(place.root)
         let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch)
         let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: observer)
-        _ = try await fetcher.fetch(listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted())
+        // What nothing refers to may be anything; the walk below insists on what is needed.
+        var sweep = fetcher
+        sweep.skipsCorrupt = true
+        _ = try await sweep.fetch(listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted())
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
         let heads = try await storeMutable(vault, snapshot, index, listed, new.scratch)
         var commits: [ObjectID] = []
@@ -243,7 +246,10 @@ private struct CloneOperation {
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
         let tree = try graph.tree(of: head)
         let files = try trees.files(tree)
-        let needed = files.reduce(Int64(0)) { $0 &+ max(0, $1.entry.size) }
+        let needed = files.reduce(Int64(0)) { sum, file in
+            let (total, overflows) = sum.addingReportingOverflow(max(0, file.entry.size))
+            return overflows ? .max : total
+        }
         let free = try attempt("cannot ask for free space") { () throws(Errno) in try root.availableSpace() }
         guard needed <= free.bytes else {
             throw VaultError(

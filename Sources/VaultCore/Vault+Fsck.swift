@@ -16,15 +16,17 @@ extension Vault {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lock()
+        var repaired = try restoreOwnRef(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
-        var repaired: [String] = []
         // Every round may reach objects behind those the last one brought.
         for _ in 0..<10_000 {
             let wanted = Set((report.missing + report.corrupt).compactMap { try? ObjectID($0.id) })
             if wanted.isEmpty { break }
             let batch = newBatch(width: .short, scratch: lock.scratch)
-            let absent = try await ObjectFetcher(remote: remote, batch: batch, observer: observer)
-                .fetch(wanted.sorted())
+            let absent = try await ObjectFetcher(
+                remote: remote, batch: batch, observer: observer, skipsCorrupt: true
+            )
+            .fetch(wanted.sorted())
             let brought = wanted.subtracting(absent)
             // Only what can be replaced is moved away: an object that merely could not be read may be the last copy.
             for finding in report.corrupt {
@@ -37,6 +39,17 @@ extension Vault {
         }
         report.repaired = repaired.sorted()
         return report
+    }
+}
+
+extension Vault {
+    /// Puts a lost ref of this clone back to the commit that it last named, when that is held.
+    fileprivate func restoreOwnRef(_ scratch: ScratchArea) throws(VaultError) -> [String] {
+        guard let state = try? loadState(allowingLostRef: true), state.head == nil, state.cloneBranch != nil,
+            let last = try lastCommit(of: state.headRef, state.namedBranch), try store.holds(last)
+        else { return [] }
+        try storeRef(state.headRef, old: nil, new: last, scratch: scratch)
+        return [state.headRef.text]
     }
 }
 

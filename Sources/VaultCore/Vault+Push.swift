@@ -15,7 +15,9 @@ extension Vault {
     ) async throws -> PushResult {
         try requireWritable("push")
         let authorization = try keys.authorization()
-        let rounds = options.pullFirst ? 5 : 1
+        // A dry run changes nothing here either; force and lease are for the head that was seen, once (05 §9.4).
+        let retries = options.pullFirst && !options.dryRun && !options.force && options.lease == nil
+        let rounds = retries ? 5 : 1
         for round in 1...rounds {
             do {
                 var result = try await PushOperation(
@@ -68,6 +70,14 @@ private struct PushOperation {
         var baselines = try RemoteHeads(
             files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
         let snapshot = try await snapshot(ref, isKnown: baselines[ref] != nil)
+        if let index = snapshot.index {
+            // The remote's policy and format hold, also where this clone has not pulled since they were set.
+            try Vault.checkWritable(index)
+            state.index = BranchIndex.merged(
+                local: state.index, remote: index, nowMs: vault.environment.clock.nowMs)
+            try Vault.checkGate(state.index)
+            try Vault.checkWritable(state.index)
+        }
         try checkName(state.namedBranch, snapshot)
         if snapshot.head == head {
             if !options.branchOnly, !options.dryRun {

@@ -16,6 +16,7 @@ extension Vault {
         guard Set(request.files.map(\.path)).count == request.files.count else {
             throw VaultError(.usage, "a path was given twice")
         }
+        for file in request.files { try Self.checkNames(file.path) }
         let lock = try lock()
         let state = try loadState()
         try Self.checkWritable(state.index)
@@ -41,7 +42,7 @@ extension Vault {
         var edits: [TreeEditor.Edit] = []
         var blobs: [(path: VaultPath, blob: ObjectID)] = []
         for file in request.files {
-            let stored = try store(file.content, file.path, writer)
+            let stored = try store(file.content, file.path, writer, lock.scratch)
             let old = try entry(file.path, headTree, trees)
             if let old, old.contentHash == stored.contentHash, old.size == stored.size {
                 blobs.append((file.path, old.blobID))
@@ -73,19 +74,40 @@ extension Vault {
         return WriteResult(blobs: blobs, commit: try describe(id, commit, index: state.index))
     }
 
+    /// Refuses names that the format can not hold, before anything is encrypted.
+    private static func checkNames(_ path: VaultPath) throws(VaultError) {
+        guard path.segments.contains(where: { $0.count > Limits.metadataText }) else { return }
+        throw VaultError(
+            .usage, "a name has at most \(Limits.metadataText) bytes", path: path.description)
+    }
+
     private func entry(_ path: VaultPath, _ tree: ObjectID?, _ trees: TreeReader) throws(VaultError) -> FileEntry? {
         guard let tree else { return nil }
         return try trees.entry(path, in: tree)?.file
     }
 
-    private func store(_ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter) throws -> StoredBlob {
+    private func store(
+        _ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter, _ scratch: ScratchArea
+    ) throws -> StoredBlob {
+        let secrets = try SecretGuard(
+            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets)
         switch content {
-        case .bytes(let bytes): return try writer.store(bytes)
+        case .bytes(let bytes):
+            try secrets.checkContent(path, bytes)
+            return try writer.store(bytes)
         case .descriptor(let number):
-            let file = try attempt("cannot read the input") { () throws(Errno) in
+            let input = try attempt("cannot read the input") { () throws(Errno) in
                 try LinuxFile(duplicating: number)
             }
-            return try writer.store(file, sizeHint: 0)
+            let head = try attempt("cannot read the input") { () throws(Errno) in
+                try input.read(fillingUpTo: ObjectStore.inlineLimit + 1, sizeHint: 0)
+            }
+            if head.count <= ObjectStore.inlineLimit {
+                try secrets.checkContent(path, head)
+                return try writer.store(head)
+            }
+            guard secrets.wantsContent(path, head: head) else { return try writer.store(head: head, rest: input) }
+            return try spool(head, input, path, secrets, writer, scratch)
         case .file(let local):
             let place = FilePath(local)
             guard let name = place.lastComponent else {
@@ -94,10 +116,28 @@ extension Vault {
             let folder = try attempt("cannot open \(place.text)", path: place.text) { () throws(Errno) in
                 try environment.fileSystem.openDirectory(place.parent)
             }
-            let secrets = try SecretGuard(
-                local: layout.local, allowed: [], scansContent: try settings().scansForSecrets)
             return try FileStorer(writer: writer, secrets: secrets)
                 .store(VaultPath(unchecked: name), in: folder).0
         }
+    }
+
+    /// A large zip on a pipe has to be looked into before it is stored, so it is kept in a file without a name.
+    private func spool(
+        _ head: [UInt8], _ rest: any File, _ path: VaultPath, _ secrets: SecretGuard, _ writer: BlobWriter,
+        _ scratch: ScratchArea
+    ) throws -> StoredBlob {
+        let file = try attempt("cannot keep the input", path: path.description) { () throws(Errno) in
+            let file = try scratch.directory.createUnnamedFile(mode: 0o600)
+            try file.write(head.span)
+            while true {
+                let chunk = try rest.read(upTo: 1 << 20)
+                if chunk.isEmpty { return file }
+                try file.write(chunk.span)
+            }
+        }
+        let size = try attempt("cannot keep the input") { () throws(Errno) in try file.status().size }
+        try secrets.checkContent(path, file, size: size)
+        try attempt("cannot keep the input") { () throws(Errno) in try file.seek(to: 0) }
+        return try writer.store(file, sizeHint: size)
     }
 }

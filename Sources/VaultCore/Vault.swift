@@ -67,7 +67,8 @@ public final class Vault: Sendable {
 
     /// Refuses on clones that can not commit.
     func requireWritable(_ what: String) throws(VaultError) {
-        guard mode != .readOnly else {
+        // A bare clone opened with the read key can not either.
+        guard mode != .readOnly, mode != .bare || readOnlyBranch == nil else {
             throw VaultError(
                 .readOnlyClone, "this clone holds the read key only, so it can not \(what)",
                 hint: "clone again with the vault key", path: root)

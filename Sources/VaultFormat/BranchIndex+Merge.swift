@@ -35,6 +35,8 @@ extension BranchIndex {
     /// format, and still none when neither side ever set one.
     private static func mergedFormat(_ local: BranchIndex, _ remote: BranchIndex, isLocalGate: Bool) -> Int? {
         let higher = max(local.workingFormat, remote.workingFormat)
+        // A format that this version does not know is kept; nobody may write there (06 §1.3).
+        if let unknown = [local.format, remote.format].compactMap({ $0 }).max(), unknown > 2 { return unknown }
         if isLocalGate, local.workingFormat == higher { return local.format }
         return local.format == nil && remote.format == nil ? nil : higher
     }

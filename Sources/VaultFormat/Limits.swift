@@ -41,6 +41,10 @@ package enum Limits {
     package static let pathLength = 65_536
     /// Levels of folders followed when a tree is walked.
     package static let treeDepth = 4_096
+    /// Files and folders of one tree that are followed: a few objects can name each other into astronomical numbers.
+    package static let treePaths = 4_000_000
+    /// Segments of a path that is written; deeper ones can be read.
+    package static let editDepth = 512
 
     /// Passphrase length plus vault id length that the reference's commands accept: 01-keys-and-crypto §1.3.
     package static let usableKeyLength = 248

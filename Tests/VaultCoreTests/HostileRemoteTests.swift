@@ -1,7 +1,7 @@
 import Testing
 import VaultCrypto
 import VaultFormat
-import VaultSystem
+@testable import VaultSystem
 import VaultTestSupport
 
 @testable import VaultCore
@@ -169,5 +169,180 @@ final class HostileRemoteTests {
         counting.reset()
         _ = try await second.fetch(from: counting)
         #expect(counting.counted.asked == [.index(second.ids.index), .ref(second.ids.headRef)])
+    }
+}
+
+@Suite("What a remote says about the vault as a whole")
+final class RemotePolicyTests {
+    private let setting: TwoClones
+    private let first: Vault
+
+    init() async throws {
+        setting = try TwoClones()
+        first = try setting.create("a")
+        _ = try await first.push(to: try setting.remote())
+    }
+
+    /// Replaces the remote's index by a changed one, as another client with the write key does.
+    private func changeIndex(_ change: (inout BranchIndex) -> Void) async throws {
+        let remote = try setting.remote()
+        let snapshot = try await first.snapshot(of: remote, ref: first.ids.headRef)
+        var index = try #require(snapshot.index)
+        change(&index)
+        let bytes = try first.refs.encodeIndex(index, random: SecureRandom())
+        let swap = WriteOperation.swap(.index(first.ids.index), expected: snapshot.expectedIndex, new: bytes)
+        let outcome = try await remote.apply(
+            WriteBatch([swap]), authorization: try first.keys.authorization())
+        #expect(outcome == .applied)
+    }
+
+    @Test func `the remote's signature policy holds for a clone that has not seen it`() async throws {
+        try await changeIndex { $0.features = ["signatures-required"] }
+        try setting.write("x", to: "x", in: "a")
+        _ = try first.commit(CommitOptions(message: "unsigned", sign: false))
+        await #expect(throws: VaultError.coded(.signatureBad)) { try await first.push(to: try setting.remote()) }
+    }
+
+    @Test func `a vault of a newer format is neither written nor lowered`() async throws {
+        try await changeIndex { $0.format = 3 }
+        try setting.write("x", to: "x", in: "a")
+        _ = try first.commit()
+        await #expect(throws: VaultError.coded(.formatUnsupported)) {
+            try await first.push(to: try setting.remote())
+        }
+        let now = try await first.snapshot(of: try setting.remote(), ref: first.ids.headRef)
+        #expect(now.index?.format == 3)
+        _ = try await first.fetch(from: try setting.remote())
+        #expect(try first.loadState().index.format == 3)
+    }
+
+    @Test func `a dry run pulls nothing`() async throws {
+        let second = try await setting.clone("b")
+        try setting.write("a", to: "a.txt", in: "a")
+        _ = try first.commit()
+        _ = try await first.push(to: try setting.remote())
+        try setting.write("b", to: "b.txt", in: "b")
+        let head = try second.commit().commit?.id
+        await #expect(throws: VaultError.coded(.remoteMoved)) {
+            try await second.push(to: try setting.remote(), PushOptions(pullFirst: true, dryRun: true))
+        }
+        #expect(try second.status().head == head)
+        #expect(setting.read("a.txt", in: "b") == nil)
+    }
+
+    @Test func `an object that nothing needs may be junk`() async throws {
+        let junk = FileID.object(try ObjectID("obj-cas-imm-0123456789ab"))
+        let liar = LyingRemote(try setting.remote(), lies: [junk: .answer([1, 2, 3])], alsoListing: [junk])
+        let result = try await Vault.clone(
+            from: liar, key: try setting.cloneKey(CloneOptions()), to: setting.folder.appending("b"),
+            options: CloneOptions(), environment: setting.environment, observer: SilentObserver())
+        #expect(result.commits == 1)
+        #expect(try await setting.open("b").fsck().isClean)
+    }
+
+    @Test func `a lost ref of the clone is told, and put back by a repair`() async throws {
+        try setting.write("work", to: "work.txt", in: "a")
+        let head = try #require(try first.commit().commit?.id)
+        let refs = try setting.environment.fileSystem.openDirectory(
+            setting.folder.appending("a").appending(relative: Array(".sg_vault/bare/refs".utf8)))
+        try refs.removeFile(Array(try first.loadState().headRef.text.utf8))
+        #expect(throws: VaultError.coded(.refUnreadable)) { try first.status() }
+        #expect(throws: VaultError.coded(.refUnreadable)) { try first.commit() }
+        await #expect(throws: VaultError.coded(.refUnreadable)) { try await first.pull(from: try setting.remote()) }
+        #expect(try await !first.fsck().isClean)
+        #expect(try await first.fsck(FsckOptions(repair: true), repairFrom: try setting.remote()).isClean)
+        #expect(try first.status().head == head)
+        #expect(try first.status().isClean)
+    }
+}
+
+@Suite("Content from outside")
+final class ContentTests {
+    private let setting: TwoClones
+    private let vault: Vault
+
+    init() throws {
+        setting = try TwoClones()
+        vault = try setting.create("a")
+    }
+
+    private func write(_ path: String, _ bytes: [UInt8] = [1]) throws -> WriteResult {
+        try vault.write(WriteRequest(files: [(try VaultPath(path), .bytes(bytes))]))
+    }
+
+    @Test func `a zip with a key is refused from memory and from a pipe, whatever its size`() throws {
+        let zip = setting.folder.appending("b.zip").text
+        let large = setting.folder.appending("large.zip").text
+        try Shell.run(
+            """
+            python3 -c "
+            import os, zipfile
+            for name, size in (('\(zip)', 1), ('\(large)', 9 << 20)):
+                with zipfile.ZipFile(name, 'w') as z:
+                    z.writestr('content', os.urandom(size))
+                    z.writestr('VAULT-KEY', 'x')
+            "
+            """)
+        for name in [zip, large] {
+            let bytes = try setting.environment.fileSystem.readFile(FilePath(name), limit: 64 << 20)
+            #expect(throws: VaultError.coded(.secretInCommit)) { try write("x.zip", bytes) }
+            let folder = try setting.folder.open()
+            let file = try folder.openFile(FilePath(name).lastComponent ?? [])
+            let linux = try #require(file as? LinuxFile)
+            #expect(throws: VaultError.coded(.secretInCommit)) {
+                try vault.write(
+                    WriteRequest(files: [(try VaultPath("x.zip"), .descriptor(linux.descriptor))]))
+            }
+        }
+        #expect(try vault.list().isEmpty)
+    }
+
+    @Test func `a path that can not be written is the caller's error`() throws {
+        _ = try write("file")
+        _ = try write("folder/inside")
+        #expect(throws: VaultError.coded(.refused)) { try write("file/below") }
+        #expect(throws: VaultError.coded(.refused)) { try write("folder") }
+        #expect(throws: VaultError.coded(.usage)) { try write(String(repeating: "n", count: 741)) }
+        let deep = Array(repeating: "d", count: 600).joined(separator: "/")
+        #expect(throws: VaultError.coded(.refused)) { try write(deep) }
+        #expect(try vault.list(recursive: true).map(\.path.description) == ["file", "folder/inside"])
+    }
+
+    @Test func `entries of absurd size are refused by name, not by a trap`() throws {
+        let blob = try write("f").blobs[0].blob
+        let entries = ["one", "two"].map { name in
+            TreeEntry(
+                name: Array(name.utf8),
+                target: .file(
+                    FileEntry(
+                        blobID: blob, size: .max, contentHash: nil, contentType: "", isLarge: false)))
+        }
+        try Forger(vault: vault).head(entries)
+        #expect(try vault.status().changes.deleted.count == 2)
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `trees that double at every level are refused`() async throws {
+        let blob = try write("f").blobs[0].blob
+        do {
+            let lock = try vault.lock()
+            let batch = vault.newBatch(width: .short, scratch: lock.scratch)
+            let forger = Forger(vault: vault)
+            let leaf = TreeEntry(
+                name: [0x66],
+                target: .file(
+                    FileEntry(blobID: blob, size: 1, contentHash: nil, contentType: "", isLarge: false)))
+            var id = try forger.tree([leaf], batch: batch)
+            for _ in 0..<40 {
+                id = try forger.tree(
+                    [
+                        TreeEntry(name: [0x61], target: .folder(id)), TreeEntry(name: [0x62], target: .folder(id)),
+                    ], batch: batch)
+            }
+            _ = try forger.commit(id, batch: batch, scratch: lock.scratch)
+        }
+        #expect(throws: VaultError.coded(.objectCorrupt)) { try vault.status() }
+        // What does not flatten the tree still works.
+        #expect(try vault.list().count == 2)
+        #expect(try await vault.fsck(FsckOptions(quick: true)).missing.isEmpty)
     }
 }

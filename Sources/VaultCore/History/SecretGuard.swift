@@ -55,8 +55,17 @@ struct SecretGuard: Sendable {
                 return try file.read(fillingUpTo: count, sizeHint: count)
             }
         }
-        guard let name else { return }
-        throw VaultError(
+        if let name { throw Self.finding(path, name) }
+    }
+
+    /// The same for content held in memory.
+    func checkContent(_ path: VaultPath, _ bytes: [UInt8]) throws(VaultError) {
+        guard wantsContent(path, head: bytes), let name = SecretScan.secretEntry(in: bytes.span) else { return }
+        throw Self.finding(path, name)
+    }
+
+    private static func finding(_ path: VaultPath, _ name: [UInt8]) -> VaultError {
+        VaultError(
             .secretInCommit, "\(path) is a zip that holds \(PathQuoting.text(name)) and was not committed",
             hint: "commit --allow-secret \(path), if it really belongs into the vault", path: path.description)
     }

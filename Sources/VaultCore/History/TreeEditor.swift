@@ -19,6 +19,11 @@ struct TreeEditor {
     ///
     /// - Returns: The id of the root, staged in the batch when it is new. An empty vault has an empty root tree.
     func apply(_ edits: [Edit], to base: ObjectID?) throws(VaultError) -> ObjectID {
+        if let deep = edits.first(where: { $0.path.segments.count > Limits.editDepth }) {
+            throw VaultError(
+                .refused, "a path of more than \(Limits.editDepth) folders is not written",
+                path: deep.path.description)
+        }
         let split = edits.map { (segments: $0.path.segments, entry: $0.entry) }
         if let root = try rebuild(base, split[...], depth: 0) { return root }
         return try store(TreeObject(entries: []))
@@ -72,9 +77,12 @@ struct TreeEditor {
         case (let entry?, nil): return .file(entry)
         case (nil, let id?): return .folder(id)
         case (.some, .some):
+            let name = PathQuoting.text(
+                Array((group.first?.segments ?? []).prefix(depth + 1).joined(separator: [0x2F])))
             throw VaultError(
-                .internalError, "a file and a folder can not have one name",
-                path: PathQuoting.text(group.first?.segments[depth] ?? []))
+                .refused, "\(name) can not be a file and a folder at once",
+                hint: "remove the one, then write the other",
+                path: name)
         }
     }
 

@@ -62,6 +62,7 @@ final class TreeReader: Sendable {
         _ root: ObjectID, _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
     ) throws(VaultError) {
         var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, nil, 0)]
+        var paths = 0
         while let next = pending.popLast() {
             guard next.depth <= Limits.treeDepth else {
                 throw VaultError(
@@ -69,11 +70,19 @@ final class TreeReader: Sendable {
                     object: root.text)
             }
             for entry in try tree(next.id).entries {
+                paths += 1
+                guard paths <= Limits.treePaths else { throw Self.tooMany(root) }
                 let path = try Self.path(next.prefix, entry.name)
                 guard try visit(path, entry.target), case .folder(let id) = entry.target else { continue }
                 pending.append((id, path, next.depth + 1))
             }
         }
+    }
+
+    static func tooMany(_ root: ObjectID) -> VaultError {
+        VaultError(
+            .objectCorrupt, "the tree \(root.text) has more than \(Limits.treePaths) files and folders",
+            object: root.text)
     }
 
     /// Joins a folder's path and an entry's name, which must be one safe segment.

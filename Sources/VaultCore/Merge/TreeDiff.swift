@@ -32,6 +32,7 @@ struct TreeDiff {
     func files(_ old: ObjectID?, _ new: ObjectID?) throws(VaultError) -> [TreeDifference] {
         var result: [TreeDifference] = []
         var pending: [(old: ObjectID?, new: ObjectID?, prefix: VaultPath?, depth: Int)] = [(old, new, nil, 0)]
+        var paths = 0
         while let next = pending.popLast() {
             if next.old == next.new { continue }
             guard next.depth <= Limits.treeDepth else {
@@ -43,6 +44,8 @@ struct TreeDiff {
             for name in Set(before.keys).union(after.keys) {
                 let (left, right) = (before[name], after[name])
                 if left == right { continue }
+                paths += 1
+                if paths > Limits.treePaths, let root = new ?? old { throw TreeReader.tooMany(root) }
                 let path = try TreeReader.path(next.prefix, name)
                 if left?.file != nil || right?.file != nil {
                     result.append(TreeDifference(path: path, old: left?.file, new: right?.file))

@@ -49,13 +49,15 @@ struct BlobWriter: Sendable {
                 try file.read(fillingUpTo: ObjectStore.inlineLimit + 1, sizeHint: Int(sizeHint))
             }
             if head.count <= ObjectStore.inlineLimit { return try store(head) }
-            return try stream(head: head, file)
+            return try store(head: head, rest: file)
         }
-        return try stream(head: [], file)
+        return try store(head: [], rest: file)
     }
 
+    /// Encrypts what was read already and the rest of a file.
+    ///
     /// One pass: the reader hashes the plaintext on one core while the other encrypts, hashes and writes.
-    private func stream(head: [UInt8], _ file: any File) throws -> StoredBlob {
+    func store(head: [UInt8], rest file: any File) throws -> StoredBlob {
         var encoders = [try BlobEncoder(self, deflate: false)]
         if deflates { encoders.append(try BlobEncoder(self, deflate: true)) }
         let channel = Channel<[UInt8]>(capacity: 4)

@@ -7,6 +7,8 @@ struct ObjectFetcher: Sendable {
     let remote: any Remote
     let batch: ObjectBatch
     let observer: any Observer
+    /// Count an object that arrives with other bytes as missing, where one bad object must not spoil the rest.
+    var skipsCorrupt = false
 
     /// Fetches objects and gives back those that the remote does not have.
     ///
@@ -17,6 +19,7 @@ struct ObjectFetcher: Sendable {
         let batch = batch
         let observer = observer
         let location = remote.location
+        let skipsCorrupt = skipsCorrupt
         try await remote.read(ids.map { .object($0) }) { fileID, file in
             guard case .object(let id) = fileID else { return }
             switch file {
@@ -24,7 +27,9 @@ struct ObjectFetcher: Sendable {
                 do {
                     try batch.add(VerifiedObject(checking: bytes, as: id))
                 } catch let error as VaultError where error.code == .objectCorrupt {
-                    throw Self.corrupt(id, location)
+                    guard skipsCorrupt else { throw Self.corrupt(id, location) }
+                    outcome.withLock { $0.missing.append(id) }
+                    return
                 }
                 let done = outcome.withLock { outcome -> (Int, Int64) in
                     outcome.done += 1
@@ -66,7 +71,8 @@ struct ObjectFetcher: Sendable {
             return true
         } catch let error as VaultError where error.code == .objectCorrupt {
             batch.discard(name)
-            throw Self.corrupt(id, remote.location)
+            guard skipsCorrupt else { throw Self.corrupt(id, remote.location) }
+            return false
         } catch {
             batch.discard(name)
             throw error

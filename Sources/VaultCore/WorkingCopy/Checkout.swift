@@ -117,9 +117,9 @@ struct Checkout: Sendable {
                 try failPoints.hit(.checkoutBeforeFile)
             } catch { throw VaultError.io(error, "interrupted") }
             do {
-                let stat = try write(item, named: name, in: folder)
+                let (stat, bytes) = try write(item, named: name, in: folder)
                 outcome.written.append((item.path, stat))
-                outcome.bytes += item.entry.size
+                outcome.bytes += bytes
             } catch let error as VaultError where error.cause == "\(Errno.nameTooLong)" {
                 outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTooLong))
             }
@@ -127,7 +127,9 @@ struct Checkout: Sendable {
         return outcome
     }
 
-    private func write(_ item: CheckoutItem, named name: [UInt8], in folder: any Directory) throws -> StatKey {
+    private func write(
+        _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
+    ) throws -> (stat: StatKey, bytes: Int64) {
         var existing: FileStatus?
         do throws(Errno) {
             existing = try folder.status(of: name)
@@ -157,7 +159,8 @@ struct Checkout: Sendable {
         }
         do throws(Errno) {
             try pending.publish(as: name, in: folder, replacing: existing != nil)
-            return StatKey(try folder.status(of: name))
+            let status = try folder.status(of: name)
+            return (StatKey(status), status.size)
         } catch .fileExists {
             throw VaultError(
                 .dirtyTree, "\(item.path) appeared while this command ran and was not overwritten",
