@@ -152,10 +152,19 @@ final class KillScene {
         return true
     }
 
-    /// Nothing readable lies in a place for unfinished files.
+    /// No key and, but for a file on its way to its name, no plaintext lies in a place for unfinished files.
+    ///
+    /// A file that takes the place of another has a name there for the moment between two system calls, as Linux can
+    /// not put a file without a name in the place of another. One such file for each thread may be met, until the
+    /// next command.
     private func checkSecrets(_ verb: Verb, _ what: String) throws {
         let found = try shell("grep -rl '\(Self.canary)' */.sg_vault/local/vaultctl/tmp remote/.vaultctl 2>/dev/null")
-        if found.code == 0 { tally.violation("\(what): plaintext in \(found.output)") }
+        let files = found.output.split(separator: "\n")
+        if !files.isEmpty { tally.count("met between two names", files.count) }
+        let isOnItsWay = files.count <= WorkerPool.defaultWorkers && files.allSatisfy { $0.contains("/vaultctl/tmp/") }
+        if !isOnItsWay || (!files.isEmpty && (verb == .commit || verb == .push || verb == .repair)) {
+            tally.violation("\(what): plaintext in \(found.output)")
+        }
         let key = try shell("grep -rlFf ../key */.sg_vault/local/vaultctl remote 2>/dev/null")
         if key.code == 0 { tally.violation("\(what): the key in \(key.output)") }
     }
