@@ -18,7 +18,7 @@ extension Vault {
             throw VaultError(.refused, "a bare clone has no working copy to commit", hint: "vaultctl write", path: root)
         }
         try Self.checkMessage(options.message)
-        let lock = try lock()
+        let lock = try lock(settling: true)
         return try CommitOperation(vault: self, options: options, observer: observer, lock: lock).run()
     }
 
@@ -144,11 +144,13 @@ private struct CommitOperation: ~Copyable {
                     }
                     folder = (parent, directory)
                 }
-                let old = candidate.tracked.map { tracked.entries[$0].contentHash } ?? nil
+                let old = candidate.tracked.map { tracked.entries[$0] }
                 let (blob, stat) = try FileStorer(writer: writer, secrets: secrets).store(
                     candidate.path, in: directory)
                 part.append(
-                    Stored(path: candidate.path, blob: blob, stat: stat, isUnchanged: old == blob.contentHash))
+                    Stored(
+                        path: candidate.path, blob: blob, stat: stat,
+                        isUnchanged: old?.contentHash == blob.contentHash && old?.size == blob.size))
                 let sum = done.withLock { done -> (Int, Int64) in
                     done.files += 1
                     done.bytes += blob.size
@@ -245,7 +247,7 @@ private struct CommitOperation: ~Copyable {
     private func updateCache(
         _ changes: WorkingChanges, _ stored: [Stored], _ edits: [TreeEditor.Edit], tree: ObjectID
     ) {
-        let proven = vault.environment.clock.nowNs &- 2_000_000_000
+        let proven = changes.racyAfterNs
         var cache = changes.cache
         var stats: [VaultPath: StatKey] = [:]
         stats.reserveCapacity(stored.count)

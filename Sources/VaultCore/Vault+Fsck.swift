@@ -15,7 +15,7 @@ extension Vault {
         guard options.repair, let remote else {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
-        let lock = try lock()
+        let lock = try lockWithoutRecovery()
         var repaired = try restoreOwnRef(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought.

@@ -16,9 +16,11 @@ extension Vault {
         if try mergeState() != nil {
             throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
         }
-        let fetched = try await Incoming(
+        var fetched = try await Incoming(
             vault: self, remote: remote, acceptRewind: options.acceptRewind, observer: observer
         ).fetch(lock.scratch)
+        // With what was fetched an interrupted move may be finished now that could not be before.
+        if case .settled = try recover(lock) { fetched.state = try loadState() }
         return try PullOperation(
             vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
         ).run()
@@ -100,7 +102,9 @@ private struct Incoming {
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
             boundaries: state.config.shallowBoundaries
         ).enforce(head: head, held: known, isClone: false)
-        try await closure.fetchContents(of: commits, known: starts)
+        // A head accepted before, which an interrupted pull did not reach, may lack contents that were lost since.
+        let wanted = commits.contains(head) || head == state.head ? commits : commits + [head]
+        try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
         (fetched.objects, fetched.bytes) = batch.count
         try batch.commit(workers: vault.environment.workers)
         try vault.recordSeen(

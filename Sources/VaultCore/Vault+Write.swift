@@ -17,7 +17,7 @@ extension Vault {
             throw VaultError(.usage, "a path was given twice")
         }
         for file in request.files { try Self.checkNames(file.path) }
-        let lock = try lock()
+        let lock = try lock(settling: true)
         let state = try loadState()
         try Self.checkWritable(state.index)
         try refusePartial(state.config, "write")

@@ -58,11 +58,23 @@ public final class Vault: Sendable {
     package var rootPath: FilePath { layout.rootPath }
 
     /// Takes the clone lock and finishes or undoes what an interrupted command left.
-    func lock() throws -> CloneLock {
-        let lock = try CloneLock.acquire(
-            layout: layout, environment: environment, timeout: lockTimeout, verb: verb)
-        try recover(lock)
+    ///
+    /// * `settling`: Refuse to go on when that is not possible, because the working copy would be taken for the user's
+    ///   own work; other verbs go on without it.
+    func lock(settling: Bool = false) throws -> CloneLock {
+        let lock = try lockWithoutRecovery()
+        if case .stuck(let reason) = try recover(lock), settling {
+            throw VaultError(
+                .refused,
+                "an interrupted command left files half changed and that can not be mended yet: \(reason.message)",
+                hint: reason.hint ?? "vaultctl pull", path: reason.path, object: reason.object, cause: reason)
+        }
         return lock
+    }
+
+    /// Takes the clone lock only, for what must work in a damaged clone.
+    func lockWithoutRecovery() throws(VaultError) -> CloneLock {
+        try CloneLock.acquire(layout: layout, environment: environment, timeout: lockTimeout, verb: verb)
     }
 
     /// Refuses on clones that can not commit.

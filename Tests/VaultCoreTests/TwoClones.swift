@@ -6,7 +6,7 @@ import VaultTestSupport
 @testable import VaultCore
 
 /// A vault made here, published to a folder, and the clones of it: the setting of most sync tests.
-final class TwoClones {
+final class TwoClones: Sendable {
     let folder: TemporaryFolder
     let remotePath: FilePath
     let environment: VaultEnvironment

@@ -4,8 +4,24 @@ internal import VaultSystem
 
 /// One file to be put into the working copy.
 struct CheckoutItem: Sendable {
+    /// What the look before the first write found at the path.
+    enum Expectation: Sendable {
+        /// Nothing, or folders without files.
+        case absent
+        /// A file with these numbers, whose content may be replaced.
+        case file(StatKey)
+    }
+
     var path: VaultPath
     var entry: FileEntry
+    var expected = Expectation.absent
+}
+
+/// One file to be removed from the working copy.
+struct CheckoutRemoval: Sendable {
+    var path: VaultPath
+    /// The numbers that the look before the first write found.
+    var expected: StatKey
 }
 
 /// Writes and removes files of the working copy: through temporary names, never through a link, never in place
@@ -22,8 +38,9 @@ struct Checkout: Sendable {
 
     /// What was written, and what this platform can not hold.
     struct Outcome: Sendable {
-        /// Path and the numbers of the file as it stands there now; sorted by path.
-        var written: [(path: VaultPath, stat: StatKey)] = []
+        /// Path and the numbers of the file as it stands there now; none where the content was not proven to be what the
+        /// vault says of it. Sorted by path.
+        var written: [(path: VaultPath, stat: StatKey?)] = []
         var notStored: [SkippedEntry] = []
         var bytes: Int64 = 0
     }
@@ -129,7 +146,7 @@ struct Checkout: Sendable {
 
     private func write(
         _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
-    ) throws -> (stat: StatKey, bytes: Int64) {
+    ) throws -> (stat: StatKey?, bytes: Int64) {
         var existing: FileStatus?
         do throws(Errno) {
             existing = try folder.status(of: name)
@@ -145,29 +162,62 @@ struct Checkout: Sendable {
             }
             existing = nil
         }
+        try Self.require(item, existing)
         let pending = try PendingFile(in: scratch, replacing: existing)
-        if let bytes = try blobs.small(item.entry) {
-            try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
-                try pending.file.write(bytes.span)
-            }
-        } else {
-            try blobs.stream(item.entry, trusting: true) { chunk in
-                try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
-                    try pending.file.write(chunk)
-                }
-            }
-        }
+        let isProven = try fill(pending.file, with: item)
         do throws(Errno) {
+            // The content took time to write: the file must still be the one that was looked at.
+            if existing != nil, case .file(let expected) = item.expected {
+                guard try StatKey(folder.status(of: name)) == expected else { throw .fileExists }
+            }
+            let before = try pending.file.status()
             try pending.publish(as: name, in: folder, replacing: existing != nil)
-            let status = try folder.status(of: name)
-            return (StatKey(status), status.size)
+            // Our own file's numbers: another program may have put its file there since.
+            let after = try pending.file.status()
+            let isUntouched = before.size == after.size && before.modifiedNs == after.modifiedNs
+            return (isProven && isUntouched ? StatKey(after) : nil, after.size)
         } catch .fileExists {
-            throw VaultError(
-                .dirtyTree, "\(item.path) appeared while this command ran and was not overwritten",
-                hint: "move it away and run the command again", path: item.path.description)
+            throw Self.changed(item.path)
         } catch {
             throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
         }
+    }
+
+    /// Writes the content; true when it is proven to be what the entry says.
+    private func fill(_ file: any File, with item: CheckoutItem) throws -> Bool {
+        let entry = item.entry
+        if let bytes = try blobs.small(entry) {
+            try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
+                try file.write(bytes.span)
+            }
+            guard let hash = entry.contentHash, entry.size == Int64(bytes.count) else { return false }
+            let digest = try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) }
+            return ContentHash(digest: digest) == hash
+        }
+        try blobs.stream(entry, trusting: true) { chunk in
+            try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
+                try file.write(chunk)
+            }
+        }
+        // The hash of a large file would cost as much again; the next look at it pays for it.
+        return false
+    }
+
+    /// The file in the way must be the one that may be replaced.
+    private static func require(_ item: CheckoutItem, _ existing: FileStatus?) throws(VaultError) {
+        let holds =
+            switch (item.expected, existing) {
+            case (.absent, nil): true
+            case (.file(let expected), let existing?): existing.kind == .regular && StatKey(existing) == expected
+            default: false
+            }
+        if !holds { throw changed(item.path) }
+    }
+
+    private static func changed(_ path: VaultPath) -> VaultError {
+        VaultError(
+            .dirtyTree, "\(path) was changed while this command ran, and is left as it is",
+            hint: "commit it, or move it away, and run the command again", path: path.description)
     }
 
     /// Removes a folder in which there is nothing but folders; false, having removed none with a file, otherwise.
@@ -188,13 +238,19 @@ struct Checkout: Sendable {
     /// Removes tracked files and the folders that they leave empty.
     ///
     /// A path with anything but a plain file at it, or nothing, is left alone.
-    func remove(_ paths: [VaultPath]) throws(VaultError) {
+    /// - Throws: `dirtyTree` for a file that is not the one that was looked at.
+    func remove(_ items: [CheckoutRemoval]) throws(VaultError) {
         var parents: Set<VaultPath> = []
-        for path in paths {
+        for item in items {
+            let path = item.path
             do throws(Errno) {
                 let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
-                guard try folder.status(of: path.lastSegment).kind == .regular else { continue }
+                let status = try folder.status(of: path.lastSegment)
+                guard status.kind == .regular else { continue }
+                guard StatKey(status) == item.expected else { throw .fileExists }
                 try folder.removeFile(path.lastSegment)
+            } catch .fileExists {
+                throw Self.changed(path)
             } catch {
                 switch error {
                 case .noSuchFile, .notADirectory, .tooManyLinks: break
@@ -260,6 +316,16 @@ private struct PendingFile {
     }
 
     func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        do throws(Errno) {
+            try move(to: target, in: folder, replacing: replacing)
+        } catch {
+            guard error == .crossDevice else { throw error }
+            try copy(as: target, in: folder, replacing: replacing)
+            if let name { try? scratch.directory.removeFile(name) }
+        }
+    }
+
+    private func move(to target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
         if let name {
             try scratch.directory.rename(name, to: folder, as: target, replacing: replacing)
             return
@@ -272,6 +338,32 @@ private struct PendingFile {
         let fresh: [UInt8]
         do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
         try scratch.directory.link(file, as: fresh)
-        try scratch.directory.rename(fresh, to: folder, as: target, replacing: true)
+        do throws(Errno) {
+            try scratch.directory.rename(fresh, to: folder, as: target, replacing: true)
+        } catch {
+            try? scratch.directory.removeFile(fresh)
+            throw error
+        }
+    }
+
+    /// Where a mount lies inside the clone the file is written once more, in the target's folder (spec 03 §13).
+    private func copy(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        let fresh: [UInt8]
+        do throws(VaultError) { fresh = try ".vaultctl-".bytes + scratch.freshName() } catch { throw .ioError }
+        let copy = try folder.createFile(fresh, mode: 0o666)
+        do throws(Errno) {
+            try copy.setMode(try file.status().mode)
+            try file.seek(to: 0)
+            while true {
+                let chunk = try file.read(upTo: 1 << 20)
+                if chunk.isEmpty { break }
+                try copy.write(chunk.span)
+            }
+            try copy.sync()
+            try folder.rename(fresh, to: folder, as: target, replacing: replacing)
+        } catch {
+            try? folder.removeFile(fresh)
+            throw error
+        }
     }
 }

@@ -10,18 +10,20 @@ struct CheckoutGuard: Sendable {
     let workers: Int
     /// Finishing a move that a power cut may have stopped: files that it left torn are written anew.
     var mendsTorn = false
+    /// Tracked paths that this platform could not hold: that they are not on disk is nobody's deletion.
+    var notStored: Set<VaultPath> = []
 
     /// What the move has to do once it is known to be safe.
     struct Plan: Sendable {
         var write: [CheckoutItem] = []
-        var remove: [VaultPath] = []
+        var remove: [CheckoutRemoval] = []
         /// Touched paths whose content on disk is the incoming one already.
         var alreadyThere: [VaultPath] = []
     }
 
     private enum OnDisk: Sendable {
         case absent
-        case file(ContentHash)
+        case file(ContentHash, StatKey)
         case folder
         /// A link, a special file, or something unreadable.
         case other
@@ -30,7 +32,9 @@ struct CheckoutGuard: Sendable {
     }
 
     private enum Step: Sendable {
-        case write, remove, nothing, alreadyThere, blocked
+        case write(CheckoutItem.Expectation)
+        case remove(StatKey)
+        case nothing, alreadyThere, blocked
     }
 
     /// Checks the differences between what the working copy is based on and what it is to become.
@@ -47,9 +51,11 @@ struct CheckoutGuard: Sendable {
         var blocked: [VaultPath] = []
         for (item, step) in zip(differences, steps) {
             switch step {
-            case .write:
-                if let entry = item.new { plan.write.append(CheckoutItem(path: item.path, entry: entry)) }
-            case .remove: plan.remove.append(item.path)
+            case .write(let expected):
+                if let entry = item.new {
+                    plan.write.append(CheckoutItem(path: item.path, entry: entry, expected: expected))
+                }
+            case .remove(let stat): plan.remove.append(CheckoutRemoval(path: item.path, expected: stat))
             case .alreadyThere: plan.alreadyThere.append(item.path)
             case .nothing: break
             case .blocked: blocked.append(item.path)
@@ -63,19 +69,46 @@ struct CheckoutGuard: Sendable {
         let disk = try onDisk(item.path)
         switch (item.old, item.new, disk) {
         case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .blockedBy): return .nothing
-        case (let old?, nil, .file(let hash)): return try hash == contentHash(old) ? .remove : .blocked
-        case (nil, let new?, .file(let hash)):
+        case (let old?, nil, .file(let hash, let stat)):
+            return try hash == contentHash(old) ? .remove(stat) : .blocked
+        case (nil, let new?, .file(let hash, let stat)):
             if try hash == contentHash(new) { return .alreadyThere }
-            return try isTorn(item.path, new) ? .write : .blocked
-        case (let old?, let new?, .file(let hash)):
+            return try isTorn(item.path, new) ? .write(.file(stat)) : .blocked
+        case (let old?, let new?, .file(let hash, let stat)):
             if try hash == contentHash(new) { return .alreadyThere }
-            return try hash == contentHash(old) || isTorn(item.path, new) ? .write : .blocked
-        case (nil, .some, .absent): return .write
-        case (nil, .some, .blockedBy(let path)): return removed.contains(path) ? .write : .blocked
+            return try hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked
+        case (nil, .some, .absent): return .write(.absent)
+        case (.some, .some, .absent): return notStored.contains(item.path) ? .write(.absent) : .blocked
+        case (nil, .some, .blockedBy(let path)): return removed.contains(path) ? .write(.absent) : .blocked
         case (nil, .some, .folder):
-            return try holdsOnly(item.path, removed) ? .write : .blocked
+            return try holdsOnly(item.path, removed) ? .write(.absent) : .blocked
         default: return .blocked
         }
+    }
+
+    /// What undoes an interrupted move: files that have the new content, and files that the move removed, get their
+    /// old content back. Whatever a person did since is left as it is.
+    func rollback(_ differences: [TreeDifference]) throws -> Plan {
+        var plan = Plan()
+        for item in differences {
+            let disk = try onDisk(item.path)
+            switch (item.old, item.new, disk) {
+            case (let old, let new?, .file(let hash, let stat)):
+                let isOurs = try hash == contentHash(new) || isTorn(item.path, new)
+                let isOld = try old.map { try hash == contentHash($0) } ?? false
+                guard isOurs, !isOld else { continue }
+                if let old {
+                    plan.write.append(CheckoutItem(path: item.path, entry: old, expected: .file(stat)))
+                } else {
+                    plan.remove.append(CheckoutRemoval(path: item.path, expected: stat))
+                }
+            // A replaced file is never absent, not even for a moment: one that is was removed by a person.
+            case (let old?, nil, .absent), (let old?, nil, .folder), (let old?, nil, .blockedBy):
+                plan.write.append(CheckoutItem(path: item.path, entry: old, expected: .absent))
+            default: continue
+            }
+        }
+        return plan
     }
 
     private func onDisk(_ path: VaultPath) throws -> OnDisk {
@@ -99,8 +132,8 @@ struct CheckoutGuard: Sendable {
             case .regular: break
             default: return .other
             }
-            guard let (hash, _) = try FileHasher.contentHash(of: path, in: root) else { return .other }
-            return .file(hash)
+            guard let (hash, status) = try FileHasher.contentHash(of: path, in: root) else { return .other }
+            return .file(hash, StatKey(status))
         } catch let error as Errno {
             switch error {
             case .noSuchFile, .nameTooLong: return .absent
@@ -125,10 +158,14 @@ struct CheckoutGuard: Sendable {
             }
         }
         var fits = true
-        try blobs.stream(new, trusting: true) { chunk in
-            guard fits else { return }
-            let bytes = try next(chunk.count)
-            fits = bytes.indices.allSatisfy { bytes[$0] == 0 || bytes[$0] == chunk[$0] }
+        do {
+            try blobs.stream(new, trusting: true) { chunk in
+                guard fits else { return }
+                let bytes = try next(chunk.count)
+                fits = bytes.indices.allSatisfy { bytes[$0] == 0 || bytes[$0] == chunk[$0] }
+            }
+        } catch let error as VaultError where error.code == .objectMissing || error.code == .objectCorrupt {
+            return false  // it was never written from an object that is not there
         }
         return try fits && next(1).isEmpty
     }

@@ -17,6 +17,8 @@ struct WorkingChanges: Sendable {
     var cache: StatCache
     /// Whether `cache` says more than the one loaded.
     var cacheMoved = false
+    /// Files modified after this moment, two seconds before the scan, are not recorded.
+    var racyAfterNs: Int64 = .min
 
     var changes: Changes {
         Changes(added: added.map(\.path), modified: modified.map(\.path), deleted: deleted.map(\.path))
@@ -36,6 +38,7 @@ struct ChangeDetector: Sendable {
     /// Decides every candidate.
     func detect(_ scan: ScanResult, in tracked: StatCache) throws -> WorkingChanges {
         var result = WorkingChanges(cache: tracked)
+        result.racyAfterNs = racyAfterNs
         result.skipped = scan.skipped
         result.unreadable = scan.unreadable
         result.ignored = scan.ignored

@@ -36,33 +36,69 @@ struct WorkingCopyMove {
         let differences = try TreeDiff(trees: trees).files(from, to)
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
         let dirty = try vault.look(tracked)
-        let blobs = BlobReader(store: vault.store, cipher: vault.cipher)
-        let workers = vault.environment.workers
         var notStored = try vault.notStored()
-        let plan = try CheckoutGuard(root: vault.layout.root, blobs: blobs, workers: workers, mendsTorn: isRecovery)
-            .plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
+        let guardian = CheckoutGuard(
+            root: vault.layout.root, blobs: blobs, workers: vault.environment.workers, mendsTorn: isRecovery,
+            notStored: notStored)
+        let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
         try accept()
-        let journal = Journal(verb: verb, ref: state.headRef, from: state.head, to: target)
-        if !plan.write.isEmpty || !plan.remove.isEmpty { try journal.write(vault.files, scratch: scratch) }
-        let failPoints = vault.environment.failPoints
-        let checkout = Checkout(
-            root: vault.layout.root, scratch: scratch, blobs: blobs, workers: workers, observer: observer,
-            failPoints: failPoints)
-        try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeFirst) }
-        try checkout.remove(plan.remove)
-        let written = try checkout.write(plan.write)
-        if !plan.write.isEmpty || !plan.remove.isEmpty { try checkout.sync() }
+        let isMoving = !plan.write.isEmpty || !plan.remove.isEmpty
+        if isMoving {
+            try Journal(verb: verb, ref: state.headRef, from: state.head, to: target)
+                .write(vault.files, scratch: scratch)
+        }
+        let written: Checkout.Outcome
+        do {
+            written = try carryOut(plan)
+        } catch let error as VaultError where error.code != .noSpace && error.code != .ioError {
+            // What stopped the move will not go away by itself: the files get their old content back now. After a
+            // failing disk nothing more is written; the journal tells the next command.
+            let touched = Set(plan.write.map(\.path) + plan.remove.map(\.path))
+            try? undo(differences.filter { touched.contains($0.path) }, notStored)
+            throw error
+        }
         for item in differences { notStored.remove(item.path) }
         notStored.formUnion(written.notStored.map { VaultPath(unchecked: $0.path) })
         try vault.recordNotStored(notStored, scratch: scratch)
-        try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeHead) }
+        try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.checkoutBeforeHead) }
         try finish()
         try Journal.remove(vault.files)
         store(dirty.cache, differences, written, tree: to)
         return Outcome(
             changes: TreeDiff.changes(differences.filter { !$0.isSameContent }), keptDirty: kept(dirty, differences),
             notStored: written.notStored)
+    }
+
+    private var blobs: BlobReader { BlobReader(store: vault.store, cipher: vault.cipher) }
+
+    private func carryOut(_ plan: CheckoutGuard.Plan) throws -> Checkout.Outcome {
+        let failPoints = vault.environment.failPoints
+        let checkout = Checkout(
+            root: vault.layout.root, scratch: scratch, blobs: blobs, workers: vault.environment.workers,
+            observer: observer, failPoints: failPoints)
+        try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeFirst) }
+        try checkout.remove(plan.remove)
+        let written = try checkout.write(plan.write)
+        if !plan.write.isEmpty || !plan.remove.isEmpty { try checkout.sync() }
+        return written
+    }
+
+    /// Gives the files that a move has reached their old content back, and ends the move.
+    private func undo(_ differences: [TreeDifference], _ notStored: Set<VaultPath>) throws {
+        let guardian = CheckoutGuard(
+            root: vault.layout.root, blobs: blobs, workers: vault.environment.workers, mendsTorn: true,
+            notStored: notStored)
+        let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
+        try requireBlobs(plan.write)
+        _ = try carryOut(plan)
+        try Journal.remove(vault.files)
+    }
+
+    /// Undoes an interrupted move to `target`.
+    func undo(moveTo target: ObjectID) throws {
+        let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        try undo(try TreeDiff(trees: trees).files(from, graph.tree(of: target)), vault.notStored())
     }
 
     private func requireBlobs(_ items: [CheckoutItem]) throws(VaultError) {
@@ -91,12 +127,33 @@ struct WorkingCopyMove {
 }
 
 extension Vault {
-    /// Finishes a move of the working copy that a crash interrupted.
-    ///
-    /// When the files were edited since, nothing is overwritten: the journal is dropped and the next pull finds what is
-    /// new already.
-    func recover(_ lock: borrowing CloneLock) throws {
-        guard let journal = try Journal.read(files) else { return }
+    /// What became of a move of the working copy that an earlier command left unfinished.
+    enum Recovery {
+        /// There was none, or it is finished or undone.
+        case settled
+        /// It could neither be finished nor undone now.
+        case stuck(VaultError)
+    }
+
+    /// Finishes a move of the working copy that a crash interrupted or, where files were edited since or objects are
+    /// missing, undoes it; a person's edits are kept either way.
+    func recover(_ lock: borrowing CloneLock) throws -> Recovery {
+        let journal: Journal
+        do {
+            guard let found = try Journal.read(files) else { return .settled }
+            journal = found
+        } catch {
+            return .stuck(error)
+        }
+        do {
+            try settle(journal, scratch: lock.scratch)
+            return .settled
+        } catch let error as VaultError {
+            return .stuck(error)
+        }
+    }
+
+    private func settle(_ journal: Journal, scratch: ScratchArea) throws {
         let state = try loadState()
         guard state.headRef == journal.ref, state.head == journal.from, journal.to != journal.from,
             try store.holds(journal.to), mode == .full
@@ -107,15 +164,14 @@ extension Vault {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: store, cipher: cipher)
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: SilentObserver(),
+            vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: SilentObserver(),
             isRecovery: true)
         do {
-            let scratch = lock.scratch
             _ = try move.run(to: journal.to, verb: journal.verb) {
                 try moveRef(state.headRef, from: state.head, to: journal.to, scratch: scratch)
             }
-        } catch let error as VaultError where error.code == .dirtyTree {
-            try Journal.remove(files)
+        } catch let error as VaultError where error.code != .noSpace && error.code != .ioError {
+            try move.undo(moveTo: journal.to)
         }
     }
 }
