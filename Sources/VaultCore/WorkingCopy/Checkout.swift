@@ -38,8 +38,9 @@ struct Checkout: Sendable {
 
     /// What was written, and what this platform can not hold.
     struct Outcome: Sendable {
-        /// Path and the numbers of the file as it stands there now; none where the content was not proven to be what the
-        /// vault says of it. Sorted by path.
+        /// Path and the numbers of the file as it stands there now, sorted by path.
+        ///
+        /// No numbers where the content was not proven to be what the vault says of it.
         var written: [(path: VaultPath, stat: StatKey?)] = []
         var notStored: [SkippedEntry] = []
         var bytes: Int64 = 0

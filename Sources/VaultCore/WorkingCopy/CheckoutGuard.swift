@@ -86,8 +86,10 @@ struct CheckoutGuard: Sendable {
         }
     }
 
-    /// What undoes an interrupted move: files that have the new content, and files that the move removed, get their
-    /// old content back. Whatever a person did since is left as it is.
+    /// What undoes an interrupted move.
+    ///
+    /// Files that have the new content, and files that the move removed, get their old content back. Whatever a person
+    /// did since is left as it is.
     func rollback(_ differences: [TreeDifference]) throws -> Plan {
         var plan = Plan()
         for item in differences {
