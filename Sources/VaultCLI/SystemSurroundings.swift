@@ -5,19 +5,22 @@ extension Surroundings {
     /// The process as it is.
     package static func process() throws(Errno) -> Surroundings {
         let environment = SystemEnvironment.all()
-        var vault = VaultEnvironment.production()
+        let signals = Signals.install()
+        let machine = VaultEnvironment.production()
+        var clock = machine.clock
         if let text = environment["SOURCE_DATE_EPOCH"].map({ String(decoding: $0, as: UTF8.self) }),
             let seconds = Int64(text), let ms = FixedClock.milliseconds(seconds: seconds)
         {
-            vault = VaultEnvironment(
-                fileSystem: vault.fileSystem, clock: FixedClock(wallMs: ms, running: vault.clock),
-                random: vault.random, failPoints: vault.failPoints, workers: vault.workers)
+            clock = FixedClock(wallMs: ms, running: clock)
         }
+        let vault = VaultEnvironment(
+            fileSystem: machine.fileSystem, clock: clock, random: machine.random, failPoints: machine.failPoints,
+            pool: WorkerPool(cancellation: signals))
         return Surroundings(
             environment: environment, workingDirectory: try vault.fileSystem.currentDirectory(),
             standardInput: SystemInput(), standardOutput: SystemOutput(stream: .output),
             standardError: SystemOutput(stream: .error), terminal: SystemTerminal(), processes: SystemProcesses(),
-            cancellation: Signals.install(), systemConfiguration: "/etc/vaultctl/config.json", vault: vault)
+            cancellation: signals, systemConfiguration: "/etc/vaultctl/config.json", vault: vault)
     }
 }
 

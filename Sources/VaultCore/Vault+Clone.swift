@@ -76,7 +76,7 @@ private struct CloneOperation {
         try await closure.fetchContents(of: commits, known: [])
         let unverified = try checkSignatures(vault, index, closure.graph, head: head, commits: commits)
         let counts = batch.count
-        try batch.commit(workers: environment.workers)
+        try batch.commit()
         var branch: BranchRecord?
         if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
         try writeLocal(new, snapshot, branch)
@@ -173,7 +173,7 @@ private struct CloneOperation {
             try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [])
                 .enforce(head: head, held: [], isClone: true)
         }
-        let statuses = try WorkerPool.map(count: commits.count, workers: environment.workers) {
+        let statuses = try environment.pool.map(count: commits.count) {
             checker.status(of: try graph.commit(commits[$0]))
         }
         return zip(commits, statuses).filter { $0.1 != .verified }.map { (commit: $0.0, status: $0.1) }
@@ -257,7 +257,7 @@ private struct CloneOperation {
         }
         let checkout = Checkout(
             root: root, scratch: scratch, blobs: BlobReader(store: vault.store, cipher: vault.cipher),
-            workers: environment.workers, observer: observer, failPoints: environment.failPoints)
+            pool: environment.pool, observer: observer, failPoints: environment.failPoints)
         let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
         var cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
         var position = 0

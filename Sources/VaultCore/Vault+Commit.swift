@@ -130,10 +130,11 @@ private struct CommitOperation: ~Copyable {
         // Candidates of one folder stand together, so the folder of the last file is usually that of the next.
         let group = 32
         let groups = (candidates.count + group - 1) / group
-        let parts = try WorkerPool.map(count: groups, workers: vault.environment.workers) { index -> [Stored] in
+        let parts = try vault.environment.pool.map(count: groups) { index -> [Stored] in
             var folder: (path: [UInt8], directory: any Directory)?
             var part: [Stored] = []
             for candidate in candidates[index * group..<min(candidates.count, (index + 1) * group)] {
+                try batch.pool.checkCancellation()
                 let parent = candidate.path.parent?.bytes ?? []
                 let directory: any Directory
                 if let folder, folder.path == parent {
@@ -196,7 +197,7 @@ private struct CommitOperation: ~Copyable {
         let message = try message(real, amending: headCommit)
         let (id, commit) = try builder.build(
             tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
-        try batch.commit(workers: vault.environment.workers)
+        try batch.commit()
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
         updateCache(changes, stored, edits, tree: tree)

@@ -194,7 +194,7 @@ extension Vault {
         let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch).apply([], to: nil)
         let builder = CommitBuilder(cipher: vault.cipher, random: random, branch: own, key: cloneKey.private)
         let (head, _) = try builder.build(tree: tree, parents: [], message: "init", timeMs: now, batch: batch)
-        try batch.commit(workers: environment.workers)
+        try batch.commit()
         try vault.storeRef(named.headRefID, old: nil, new: head, scratch: new.scratch)
         try vault.storeRef(own.headRefID, old: nil, new: head, scratch: new.scratch)
         let config = CloneConfig(myBranchID: own.branchID.text, isReadOnly: false, lastRemoteHead: nil)

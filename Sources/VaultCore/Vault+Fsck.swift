@@ -32,7 +32,7 @@ extension Vault {
             for finding in report.corrupt {
                 if let id = try? ObjectID(finding.id), brought.contains(id) { store.quarantine(id) }
             }
-            try batch.commit(workers: environment.workers)
+            try batch.commit()
             repaired += brought.map(\.text)
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
@@ -125,7 +125,7 @@ private struct FsckOperation {
         let state = Locked((damaged: [ObjectID: String](), bytes: Int64(0), done: 0))
         let store = vault.store
         let observer = observer
-        try WorkerPool.forEach(count: (ids.count + 31) / 32, workers: vault.environment.workers) { index in
+        try vault.environment.pool.forEach(count: (ids.count + 31) / 32) { index in
             for id in ids[index * 32..<min(ids.count, index * 32 + 32)] {
                 var problem: String?
                 var size: Int64 = 0
@@ -152,7 +152,7 @@ private struct FsckOperation {
         let (file, size) = try store.open(id)
         let (digest, read): ([UInt8], Int64)
         do {
-            (digest, read) = try FileHasher.digest(of: file, sizeHint: size)
+            (digest, read) = try FileHasher(pool: vault.environment.pool).digest(of: file, sizeHint: size)
         } catch let error as Errno {
             throw VaultError.io(error, "cannot read object \(id.text)", path: id.text)
         }
@@ -169,10 +169,11 @@ private struct FsckOperation {
         let uses = blobs.filter { damaged[$0.key] == nil && $0.value.isHeld }.sorted { $0.key < $1.key }
         let reader = BlobReader(store: vault.store, cipher: vault.cipher)
         let problems = Locked<[FsckReport.Finding]>([])
-        try WorkerPool.forEach(count: (uses.count + 31) / 32, workers: vault.environment.workers) { index in
+        try vault.environment.pool.forEach(count: (uses.count + 31) / 32) { index in
             for use in uses[index * 32..<min(uses.count, index * 32 + 32)] {
+                try vault.environment.pool.checkCancellation()
                 do {
-                    try reader.stream(use.value.entry, trusting: true) { _ in }
+                    try open(use.value.entry, with: reader)
                 } catch let error as VaultError where error.isDamage {
                     problems.withLock {
                         $0.append(
@@ -186,11 +187,27 @@ private struct FsckOperation {
         report.corrupt += problems.withLock { $0 }
     }
 
+    /// Decrypts one blob and compares it with what its entry says of it.
+    private func open(_ entry: FileEntry, with reader: BlobReader) throws {
+        let hash = try IncrementalHash()
+        var size: Int64 = 0
+        try reader.stream(entry, trusting: true) { chunk in
+            try vault.environment.pool.checkCancellation()
+            size += Int64(chunk.count)
+            try hash.update(chunk)
+        }
+        guard let expected = entry.contentHash else { return }
+        guard size == entry.size, ContentHash(digest: try hash.finish()) == expected else {
+            throw VaultError(
+                .objectCorrupt, "the content is not the one that its folder records", object: entry.blobID.text)
+        }
+    }
+
     private func verify(
         _ commits: [ObjectID], _ graph: CommitGraph, _ index: BranchIndex, _ report: inout FsckReport
     ) throws {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
-        let statuses = try WorkerPool.map(count: commits.count, workers: vault.environment.workers) {
+        let statuses = try vault.environment.pool.map(count: commits.count) {
             checker.status(of: try graph.commit(commits[$0]))
         }
         for (id, status) in zip(commits, statuses) {

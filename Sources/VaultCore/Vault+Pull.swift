@@ -106,7 +106,7 @@ private struct Incoming {
         let wanted = commits.contains(head) || head == state.head ? commits : commits + [head]
         try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
         (fetched.objects, fetched.bytes) = batch.count
-        try batch.commit(workers: vault.environment.workers)
+        try batch.commit()
         try vault.recordSeen(
             [(ref, head, snapshot.refBytes)], remote: remote.location, scratch: scratch)
         return fetched
@@ -268,7 +268,7 @@ private struct PullOperation {
         let (id, _) = try CommitBuilder(
             cipher: vault.cipher, random: vault.environment.random, branch: branch, key: key
         ).build(tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
-        try batch.commit(workers: vault.environment.workers)
+        try batch.commit()
         return id
     }
 

@@ -61,7 +61,7 @@ extension Vault {
             .build(
                 tree: tree, parents: state.head.map { [$0] } ?? [],
                 message: request.message ?? "write \(first.path)", timeMs: commitTimeMs(), batch: batch)
-        try batch.commit(workers: environment.workers)
+        try batch.commit()
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
             scratch: lock.scratch, observer: observer)

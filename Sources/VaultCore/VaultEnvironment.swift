@@ -7,18 +7,18 @@ package struct VaultEnvironment: Sendable {
     package let clock: any Clock
     package let random: any RandomSource
     package let failPoints: FailPoints
-    /// How many threads work at once on independent files.
-    package let workers: Int
+    /// Runs work on independent files, and knows when to stop.
+    package let pool: WorkerPool
 
     package init(
         fileSystem: any FileSystem, clock: any Clock, random: any RandomSource, failPoints: FailPoints,
-        workers: Int = WorkerPool.defaultWorkers
+        pool: WorkerPool = WorkerPool()
     ) {
         self.fileSystem = fileSystem
         self.clock = clock
         self.random = random
         self.failPoints = failPoints
-        self.workers = workers
+        self.pool = pool
     }
 
     /// The real machine.

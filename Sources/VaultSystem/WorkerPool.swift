@@ -1,27 +1,59 @@
 internal import CSystemShim
 
-/// Blocking work spread over threads.
-package enum WorkerPool {
+/// Blocking work spread over threads, which ends early when somebody wishes so.
+package struct WorkerPool: Sendable {
     /// The processors this process may run on.
-    package static let defaultWorkers = Int(vs_processor_count())
+    package static let defaultThreads = Int(vs_processor_count())
 
-    /// Runs `body` once for every index below `count`, on up to `workers` threads.
+    /// How many pieces of work run at once.
+    package let threads: Int
+    private let cancellation: (any Cancellation)?
+
+    package init(threads: Int = defaultThreads, cancellation: any Cancellation = NoCancellation()) {
+        self.threads = threads
+        self.cancellation = cancellation
+    }
+
+    private init(uninterrupted threads: Int) {
+        self.threads = threads
+        cancellation = nil
+    }
+
+    /// For work that is past the point of no return: nothing but an error stops it.
+    package static func uninterrupted(threads: Int) -> WorkerPool {
+        WorkerPool(uninterrupted: threads)
+    }
+
+    /// Throws when the work should stop here: long pieces of work ask between two steps.
     ///
-    /// Threads take the next index when they are free. With one worker, or at most one index, everything runs in
+    /// - Throws: what the cancellation throws, or `CancellationError` in a task that was cancelled.
+    package func checkCancellation() throws {
+        guard let cancellation else { return }
+        try cancellation.check()
+        try Task.checkCancellation()
+    }
+
+    /// Runs `body` once for every index below `count`, on up to `threads` threads.
+    ///
+    /// Threads take the next index when they are free. With one thread, or at most one index, everything runs in
     /// order on this thread.
     ///
-    /// The first error stops the handing out of indices; it is thrown once the bodies under way have ended.
-    package static func forEach(
-        count: Int, workers: Int = defaultWorkers, _ body: @Sendable (Int) throws -> Void
-    ) throws {
-        guard workers > 1, count > 1 else {
-            for index in 0..<max(count, 0) { try body(index) }
+    /// The first error, or a wish to stop, ends the handing out of indices; it is thrown once the bodies under way
+    /// have ended.
+    package func forEach(count: Int, _ body: @Sendable (Int) throws -> Void) throws {
+        guard threads > 1, count > 1 else {
+            for index in 0..<max(count, 0) {
+                try checkCancellation()
+                try body(index)
+            }
             return
         }
         let state = Locked(Progress())
-        WorkerThreads.run(extra: min(workers, count) - 1) {
+        WorkerThreads.run(extra: min(threads, count) - 1) {
             while let index = state.withLock({ $0.take(below: count) }) {
                 do {
+                    // A task is known on its own thread only, which is one of those at work.
+                    try checkCancellation()
                     try body(index)
                 } catch {
                     state.withLock { $0.fail(error) }
@@ -32,12 +64,11 @@ package enum WorkerPool {
     }
 
     /// The results of `body` for every index below `count`, in the order of the indices.
-    package static func map<Result: Sendable>(
-        count: Int, workers: Int = defaultWorkers, _ body: @Sendable (Int) throws -> Result
+    package func map<Result: Sendable>(
+        count: Int, _ body: @Sendable (Int) throws -> Result
     ) throws -> [Result] {
-        guard workers > 1, count > 1 else { return try (0..<max(count, 0)).map(body) }
-        let results = Locked([Result?](repeating: nil, count: count))
-        try forEach(count: count, workers: workers) { index in
+        let results = Locked([Result?](repeating: nil, count: max(count, 0)))
+        try forEach(count: count) { index in
             let result = try body(index)
             results.withLock { $0[index] = result }
         }

@@ -161,7 +161,7 @@ final class KillScene {
         let found = try shell("grep -rl '\(Self.canary)' */.sg_vault/local/vaultctl/tmp remote/.vaultctl 2>/dev/null")
         let files = found.output.split(separator: "\n")
         if !files.isEmpty { tally.count("met between two names", files.count) }
-        let isOnItsWay = files.count <= WorkerPool.defaultWorkers && files.allSatisfy { $0.contains("/vaultctl/tmp/") }
+        let isOnItsWay = files.count <= WorkerPool.defaultThreads && files.allSatisfy { $0.contains("/vaultctl/tmp/") }
         if !isOnItsWay || (!files.isEmpty && (verb == .commit || verb == .push || verb == .repair)) {
             tally.violation("\(what): plaintext in \(found.output)")
         }

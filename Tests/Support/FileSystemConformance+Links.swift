@@ -197,7 +197,7 @@ extension FileSystemConformance {
         FileSystemConformance("a waiting lock gets its turn") { subject in
             let root = try subject.open()
             let order = Locked<[Int]>([])
-            try WorkerPool.forEach(count: 4, workers: 4) { number in
+            try WorkerPool(threads: 4).forEach(count: 4) { number in
                 let file = try root.openForAppending(name("lock"), mode: 0o600)
                 #expect(try file.lock(wait: true))
                 order.withLock { $0.append(number) }
@@ -209,7 +209,7 @@ extension FileSystemConformance {
             let root = try subject.open()
             for round in 0..<20 {
                 let wins = Locked(0)
-                try WorkerPool.forEach(count: 4, workers: 4) { number in
+                try WorkerPool(threads: 4).forEach(count: 4) { number in
                     let temporary = name("t\(number)")
                     try root.createFile(temporary, mode: 0o600).write(text: "\(number)")
                     do throws(Errno) {

@@ -28,6 +28,6 @@ package final class ThreadExecutor: TaskExecutor {
 
     /// Runs `body` for every index below `count`, each on a thread of its own, all at once.
     package static func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) async -> Void) throws {
-        try WorkerPool.forEach(count: count, workers: count) { index in run { await body(index) } }
+        try WorkerPool(threads: count).forEach(count: count) { index in run { await body(index) } }
     }
 }

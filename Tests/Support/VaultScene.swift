@@ -41,7 +41,7 @@ package struct VaultScene: Sendable {
         self.base = base
         environment = VaultEnvironment(
             fileSystem: fileSystem, clock: clock, random: SeededRandom(seed: seed), failPoints: failPoints,
-            workers: workers)
+            pool: WorkerPool(threads: workers))
     }
 
     /// Moves at every look, so that waiting for a lock ends.

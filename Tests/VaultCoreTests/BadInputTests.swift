@@ -44,7 +44,7 @@ struct Forger {
             cipher: vault.cipher, random: SecureRandom(), branch: state.cloneBranch, key: key)
         let (id, _) = try builder.build(
             tree: tree, parents: state.head.map { [$0] } ?? [], message: "forged", timeMs: 1, batch: batch)
-        try batch.commit(workers: 2)
+        try batch.commit()
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: scratch)
         return id
     }

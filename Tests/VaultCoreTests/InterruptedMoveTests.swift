@@ -41,7 +41,7 @@ final class InterruptedMoveTests {
         }
         let environment = VaultEnvironment(
             fileSystem: LinuxFileSystem(), clock: SystemClock(), random: SecureRandom(), failPoints: points,
-            workers: 1)
+            pool: WorkerPool(threads: 1))
         return try Vault.open(root: setting.folder.appending("b"), options: OpenOptions(), environment: environment)
     }
 

@@ -28,7 +28,7 @@ struct RemoteFolderTests {
         FolderRemote(
             path: path, vaultID: id,
             environment: VaultEnvironment(
-                fileSystem: memory, clock: TestClock(), random: SeededRandom(seed: 1), failPoints: .none, workers: 2))
+                fileSystem: memory, clock: TestClock(), random: SeededRandom(seed: 1), failPoints: .none, pool: WorkerPool(threads: 2)))
     }
 
     private func write(_ file: String, _ text: String = "x") throws {
@@ -294,7 +294,7 @@ struct RemoteFolderTests {
             path: path, vaultID: id,
             environment: VaultEnvironment(
                 fileSystem: memory, clock: TestClock(stepNs: 30_000_000_000), random: SeededRandom(seed: 1),
-                failPoints: .none, workers: 1))
+                failPoints: .none, pool: WorkerPool(threads: 1)))
         await #expect(throws: VaultError.coded(.locked)) {
             try await hurried.apply(
                 WriteBatch([.swap(.ref(ref), expected: .bytes([1]), new: [2])]), authorization: authorization)

@@ -75,7 +75,7 @@ struct RemoteScene: Sendable {
         // One worker: the n-th call is the same call in every run.
         VaultEnvironment(
             fileSystem: fileSystem, clock: TestClock(), random: SeededRandom(seed: 5), failPoints: failPoints,
-            workers: 1)
+            pool: WorkerPool(threads: 1))
     }
 
     func remote(_ environment: VaultEnvironment) -> FolderRemote {

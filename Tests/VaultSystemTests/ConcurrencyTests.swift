@@ -10,7 +10,7 @@ struct LockedTests {
     @Test("no increment of 8 threads is lost")
     func increments() throws {
         let counter = Locked(0)
-        try WorkerPool.forEach(count: 200_000, workers: 8) { _ in counter.withLock { $0 += 1 } }
+        try WorkerPool(threads: 8).forEach(count: 200_000) { _ in counter.withLock { $0 += 1 } }
         #expect(counter.withLock { $0 } == 200_000)
     }
 
@@ -50,20 +50,20 @@ struct WorkerPoolTests {
     @Test("every index is done once", arguments: [0, 1, 2, 7, 5000], [1, 2, 8])
     func everyIndex(count: Int, workers: Int) throws {
         let done = Locked([Int](repeating: 0, count: count))
-        try WorkerPool.forEach(count: count, workers: workers) { index in done.withLock { $0[index] += 1 } }
+        try WorkerPool(threads: workers).forEach(count: count) { index in done.withLock { $0[index] += 1 } }
         #expect(done.withLock { $0.allSatisfy { $0 == 1 } })
     }
 
     @Test("results come in the order of the indices", arguments: [1, 3])
     func mapping(workers: Int) throws {
-        #expect(try WorkerPool.map(count: 1000, workers: workers) { $0 * $0 } == (0..<1000).map { $0 * $0 })
+        #expect(try WorkerPool(threads: workers).map(count: 1000) { $0 * $0 } == (0..<1000).map { $0 * $0 })
     }
 
     @Test("the first error is thrown and stops the rest", arguments: [1, 4])
     func failure(workers: Int) {
         let done = Locked(0)
         #expect(throws: Boom(number: 10)) {
-            try WorkerPool.forEach(count: 100_000, workers: workers) { index in
+            try WorkerPool(threads: workers).forEach(count: 100_000) { index in
                 if index == 10 { throw Boom(number: 10) }
                 done.withLock { $0 += 1 }
             }
@@ -74,7 +74,7 @@ struct WorkerPoolTests {
     @Test("one worker runs in order on the calling thread")
     func inline() throws {
         let order = Locked<[Int]>([])
-        try WorkerPool.forEach(count: 50, workers: 1) { index in order.withLock { $0.append(index) } }
+        try WorkerPool(threads: 1).forEach(count: 50) { index in order.withLock { $0.append(index) } }
         #expect(order.withLock { $0 } == Array(0..<50))
     }
 
@@ -103,7 +103,7 @@ struct WorkerPoolTests {
 
     @Test("there is at least one worker")
     func defaultWorkers() {
-        #expect(WorkerPool.defaultWorkers >= 1)
+        #expect(WorkerPool.defaultThreads >= 1)
     }
 }
 

@@ -65,6 +65,6 @@ extension Vault {
 
     /// A batch of new objects at the vault's id width.
     func newBatch(width: IDWidth, scratch: ScratchArea) -> ObjectBatch {
-        ObjectBatch(store: store, layout: layout, scratch: scratch, width: width)
+        ObjectBatch(store: store, layout: layout, scratch: scratch, width: width, pool: environment.pool)
     }
 }

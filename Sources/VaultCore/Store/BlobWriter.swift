@@ -76,6 +76,7 @@ struct BlobWriter: Sendable {
                             throw VaultError(
                                 .notSupported, "a file of more than \(Self.messageLimit) bytes can not be one blob")
                         }
+                        try batch.pool.checkCancellation()
                         guard channel.send(chunk) else { break }
                         try hash.update(chunk.span)
                         chunk = try file.read(upTo: Self.chunk)

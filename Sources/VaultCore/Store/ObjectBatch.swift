@@ -24,16 +24,19 @@ final class ObjectBatch: Sendable {
     private let layout: CloneLayout
     private let scratch: ScratchArea
     private let width: IDWidth
+    /// What the work on the batch runs on; whoever fills it asks here whether to go on.
+    let pool: WorkerPool
     private let state = Locked(State())
 
     /// Up to this many objects are synced one by one; above, one flush of the file system is cheaper.
     private static let individualSyncs = 24
 
-    init(store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth) {
+    init(store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth, pool: WorkerPool) {
         self.store = store
         self.layout = layout
         self.scratch = scratch
         self.width = width
+        self.pool = pool
     }
 
     deinit {
@@ -131,10 +134,10 @@ final class ObjectBatch: Sendable {
     /// Makes all objects durable and gives them their names.
     ///
     /// Afterwards refs may point at them.
-    func commit(workers: Int) throws {
+    func commit() throws {
         let staged = state.withLock { $0.staged }
         guard !staged.isEmpty else { return }
-        try makeDurable(staged, workers: workers)
+        try makeDurable(staged)
         for item in staged {
             try name(item)
         }
@@ -145,13 +148,13 @@ final class ObjectBatch: Sendable {
         try attempt("cannot sync the object folder") { () throws(Errno) in try layout.data.sync() }
     }
 
-    private func makeDurable(_ staged: [Staged], workers: Int) throws {
+    private func makeDurable(_ staged: [Staged]) throws {
         if staged.count > Self.individualSyncs {
             try attempt("cannot sync the objects") { () throws(Errno) in try scratch.directory.syncFileSystem() }
             return
         }
         let folder = scratch.directory
-        try WorkerPool.forEach(count: staged.count, workers: min(staged.count, 8)) { index in
+        try WorkerPool(threads: min(staged.count, 8)).forEach(count: staged.count) { index in
             try attempt("cannot sync an object") { () throws(Errno) in
                 try folder.openFile(staged[index].temporary).sync()
             }

@@ -47,7 +47,7 @@ public struct FolderRemote: Remote {
         let store = try openStore()
         let inlineBytes = limits.inlineBytes
         let group = 32
-        try WorkerPool.forEach(count: (ids.count + group - 1) / group, workers: environment.workers) { index in
+        try environment.pool.forEach(count: (ids.count + group - 1) / group) { index in
             for id in ids[index * group..<min(ids.count, (index + 1) * group)] {
                 try deliver(id, try store.read(id, limit: inlineBytes))
             }

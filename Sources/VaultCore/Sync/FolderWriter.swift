@@ -10,14 +10,14 @@ final class FolderWriter: Sendable {
     private let location: String
     private let failPoints: FailPoints
     /// How many syncs run side by side; one where the order of calls must be the same in every run.
-    private let syncWorkers: Int
+    private let syncPool: WorkerPool
 
     init(root: any Directory, own: any Directory, remote: FolderRemote) throws(VaultError) {
         self.root = root
         self.own = own
         location = remote.location
         failPoints = remote.environment.failPoints
-        syncWorkers = remote.environment.workers == 1 ? 1 : 8
+        syncPool = WorkerPool.uninterrupted(threads: remote.environment.pool.threads == 1 ? 1 : 8)
         let tmp = try attempt("cannot write to \(remote.location)") { () throws(Errno) in
             try own.openDirectory("tmp".bytes, creatingWith: 0o700)
         }
@@ -89,7 +89,7 @@ final class FolderWriter: Sendable {
             return
         }
         // Side by side: the file system then writes its own journal once for several.
-        try WorkerPool.forEach(count: names.count + 1, workers: syncWorkers) { index in
+        try syncPool.forEach(count: names.count + 1) { index in
             try attempt("cannot sync \(location)") { () throws(Errno) in
                 if index == names.count {
                     try scratch.directory.sync()
@@ -183,7 +183,7 @@ final class FolderWriter: Sendable {
     }
 
     private func sync(_ folders: [any Directory]) throws {
-        try WorkerPool.forEach(count: folders.count, workers: syncWorkers) { index in
+        try syncPool.forEach(count: folders.count) { index in
             try attempt("cannot sync \(location)") { () throws(Errno) in try folders[index].sync() }
         }
     }

@@ -22,6 +22,7 @@ struct ObjectFetcher: Sendable {
         let skipsCorrupt = skipsCorrupt
         try await remote.read(ids.map { .object($0) }) { fileID, file in
             guard case .object(let id) = fileID else { return }
+            try batch.pool.checkCancellation()
             switch file {
             case .content(let bytes):
                 do {
@@ -59,6 +60,7 @@ struct ObjectFetcher: Sendable {
         var size: Int64 = 0
         do {
             let found = try await remote.stream(.object(id)) { chunk in
+                try batch.pool.checkCancellation()
                 try hash.update(chunk)
                 size += Int64(chunk.count)
                 try attempt("cannot store object \(id.text)") { () throws(Errno) in try file.write(chunk) }

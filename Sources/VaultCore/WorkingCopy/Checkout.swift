@@ -32,7 +32,7 @@ struct Checkout: Sendable {
     let root: any Directory
     let scratch: ScratchArea
     let blobs: BlobReader
-    let workers: Int
+    let pool: WorkerPool
     let observer: any Observer
     let failPoints: FailPoints
 
@@ -58,7 +58,7 @@ struct Checkout: Sendable {
         let groups = grouped(items)
         let outcome = Locked(Outcome())
         let total = items.count
-        try WorkerPool.forEach(count: groups.count, workers: workers) { index in
+        try pool.forEach(count: groups.count) { index in
             let part = try write(group: items[groups[index]])
             let done = outcome.withLock { outcome -> (Int, Int64) in
                 outcome.written += part.written
@@ -131,6 +131,7 @@ struct Checkout: Sendable {
         }
         for item in items {
             let name = item.path.lastSegment
+            try pool.checkCancellation()
             do throws(Errno) {
                 try failPoints.hit(.checkoutBeforeFile)
             } catch { throw VaultError.io(error, "interrupted") }
@@ -196,6 +197,7 @@ struct Checkout: Sendable {
             return ContentHash(digest: digest) == hash
         }
         try blobs.stream(entry, trusting: true) { chunk in
+            try pool.checkCancellation()
             try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
                 try file.write(chunk)
             }

@@ -7,7 +7,7 @@ internal import VaultSystem
 struct CheckoutGuard: Sendable {
     let root: any Directory
     let blobs: BlobReader
-    let workers: Int
+    let pool: WorkerPool
     /// Finishing a move that a power cut may have stopped: files that it left torn are written anew.
     var mendsTorn = false
     /// Tracked paths that this platform could not hold: that they are not on disk is nobody's deletion.
@@ -42,7 +42,7 @@ struct CheckoutGuard: Sendable {
     /// - Throws: `dirtyTree`, naming the paths in the way; nothing has been written then.
     func plan(_ differences: [TreeDifference]) throws -> Plan {
         let removed = Set(differences.filter { $0.new == nil }.map(\.path))
-        let steps = try WorkerPool.map(count: (differences.count + 63) / 64, workers: workers) { index -> [Step] in
+        let steps = try pool.map(count: (differences.count + 63) / 64) { index -> [Step] in
             try differences[index * 64..<min(differences.count, index * 64 + 64)].map { item in
                 try step(item, removed: removed)
             }
@@ -134,7 +134,7 @@ struct CheckoutGuard: Sendable {
             case .regular: break
             default: return .other
             }
-            guard let (hash, status) = try FileHasher.contentHash(of: path, in: root) else { return .other }
+            guard let (hash, status) = try FileHasher(pool: pool).contentHash(of: path, in: root) else { return .other }
             return .file(hash, StatKey(status))
         } catch let error as Errno {
             switch error {

@@ -30,7 +30,7 @@ struct Scanner: Sendable {
     let rules: IgnoreRules
     /// Files modified after this moment are never believed unchanged by their numbers: two seconds before the scan.
     let racyAfterNs: Int64
-    let workers: Int
+    let pool: WorkerPool
     var collectsIgnored = false
 
     private static let levelLimit = 4096
@@ -42,7 +42,7 @@ struct Scanner: Sendable {
         self.root = root
         self.tracked = tracked
         self.collectsIgnored = collectsIgnored
-        workers = environment.workers
+        pool = environment.pool
         racyAfterNs = environment.clock.nowNs &- 2_000_000_000
         let gitignore: [UInt8]?
         do throws(Errno) {
@@ -74,7 +74,7 @@ struct Scanner: Sendable {
             }
             let folders = level
             let parts = Locked([FolderResult?](repeating: nil, count: folders.count))
-            try WorkerPool.forEach(count: folders.count, workers: workers) { index in
+            try pool.forEach(count: folders.count) { index in
                 let part = try scan(folder: folders[index])
                 parts.withLock { $0[index] = part }
             }

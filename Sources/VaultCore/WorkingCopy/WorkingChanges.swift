@@ -29,7 +29,7 @@ struct WorkingChanges: Sendable {
 struct ChangeDetector: Sendable {
     let root: any Directory
     let racyAfterNs: Int64
-    let workers: Int
+    let pool: WorkerPool
 
     private enum Verdict: Sendable {
         case unchanged(StatKey), modified, vanished, unreadable, notRegular
@@ -87,17 +87,18 @@ struct ChangeDetector: Sendable {
         let verdicts = Locked([Verdict](repeating: .modified, count: items.count))
         let batch = 64
         let batches = (items.count + batch - 1) / batch
-        try WorkerPool.forEach(count: batches, workers: workers) { index in
+        try pool.forEach(count: batches) { index in
             let range = index * batch..<min(items.count, (index + 1) * batch)
-            let decided = range.map { decide(items[$0].candidate.path, items[$0].entry) }
+            let decided = try range.map { try decide(items[$0].candidate.path, items[$0].entry) }
             verdicts.withLock { $0.replaceSubrange(range, with: decided) }
         }
         return verdicts.withLock { $0 }
     }
 
-    private func decide(_ path: VaultPath, _ entry: IndexEntry) -> Verdict {
+    private func decide(_ path: VaultPath, _ entry: IndexEntry) throws -> Verdict {
+        try pool.checkCancellation()
         do {
-            guard let (hash, status) = try FileHasher.contentHash(of: path, in: root) else { return .notRegular }
+            guard let (hash, status) = try FileHasher(pool: pool).contentHash(of: path, in: root) else { return .notRegular }
             return hash == entry.contentHash ? .unchanged(StatKey(status)) : .modified
         } catch let error as Errno {
             switch error {
@@ -105,14 +106,13 @@ struct ChangeDetector: Sendable {
             case .tooManyLinks: return .notRegular
             default: return .unreadable
             }
-        } catch {
-            return .unreadable
         }
     }
 }
 
-/// Hashes files of the working copy.
-enum FileHasher {
+/// Hashes files, large ones piece by piece.
+struct FileHasher {
+    let pool: WorkerPool
     private static let attempts = 3
     private static let chunk = 1 << 20
 
@@ -120,11 +120,11 @@ enum FileHasher {
     /// stands there.
     ///
     /// A file that never holds still is `Errno.wouldBlock`.
-    static func contentHash(
+    func contentHash(
         of path: VaultPath, in root: any Directory
     ) throws -> (hash: ContentHash, status: FileStatus)? {
         let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
-        for _ in 0..<attempts {
+        for _ in 0..<Self.attempts {
             let file = try folder.openFile(path.lastSegment)
             let before = try file.status()
             guard before.kind == .regular else { return nil }
@@ -139,16 +139,17 @@ enum FileHasher {
 
     /// SHA-256 and size of a file, read from its start.
     /// - Throws: `Errno` as the file gave it; `VaultError` when hashing itself fails.
-    static func digest(of file: any File, sizeHint: Int64) throws -> (digest: [UInt8], size: Int64) {
-        if sizeHint < Int64(chunk) {
-            let bytes = try file.read(fillingUpTo: chunk, sizeHint: Int(sizeHint))
-            if bytes.count < chunk { return (try SHA256.hash(bytes.span), Int64(bytes.count)) }
+    func digest(of file: any File, sizeHint: Int64) throws -> (digest: [UInt8], size: Int64) {
+        if sizeHint < Int64(Self.chunk) {
+            let bytes = try file.read(fillingUpTo: Self.chunk, sizeHint: Int(sizeHint))
+            if bytes.count < Self.chunk { return (try SHA256.hash(bytes.span), Int64(bytes.count)) }
             try file.seek(to: 0)
         }
         let hash = try IncrementalHash()
         var size: Int64 = 0
         while true {
-            let bytes = try file.read(upTo: chunk)
+            try pool.checkCancellation()
+            let bytes = try file.read(upTo: Self.chunk)
             if bytes.isEmpty { return (try hash.finish(), size) }
             size += Int64(bytes.count)
             try hash.update(bytes.span)

@@ -19,7 +19,7 @@ extension Vault {
         let scanner = try Scanner(
             root: layout.root, tracked: tracked, environment: environment, collectsIgnored: collectsIgnored)
         let detector = ChangeDetector(
-            root: layout.root, racyAfterNs: scanner.racyAfterNs, workers: environment.workers)
+            root: layout.root, racyAfterNs: scanner.racyAfterNs, pool: environment.pool)
         return try detector.detect(try scanner.scan(), in: tracked)
     }
 

@@ -38,7 +38,7 @@ struct WorkingCopyMove {
         let dirty = try vault.look(tracked)
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
-            root: vault.layout.root, blobs: blobs, workers: vault.environment.workers, mendsTorn: isRecovery,
+            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: isRecovery,
             notStored: notStored)
         let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
@@ -75,7 +75,7 @@ struct WorkingCopyMove {
     private func carryOut(_ plan: CheckoutGuard.Plan) throws -> Checkout.Outcome {
         let failPoints = vault.environment.failPoints
         let checkout = Checkout(
-            root: vault.layout.root, scratch: scratch, blobs: blobs, workers: vault.environment.workers,
+            root: vault.layout.root, scratch: scratch, blobs: blobs, pool: vault.environment.pool,
             observer: observer, failPoints: failPoints)
         try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeFirst) }
         try checkout.remove(plan.remove)
@@ -87,7 +87,7 @@ struct WorkingCopyMove {
     /// Gives the files that a move has reached their old content back, and ends the move.
     private func undo(_ differences: [TreeDifference], _ notStored: Set<VaultPath>) throws {
         let guardian = CheckoutGuard(
-            root: vault.layout.root, blobs: blobs, workers: vault.environment.workers, mendsTorn: true,
+            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: true,
             notStored: notStored)
         let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
         try requireBlobs(plan.write)
