@@ -44,6 +44,13 @@ package struct VaultScene: Sendable {
             pool: WorkerPool(threads: workers))
     }
 
+    /// The same files seen by another process, so to speak.
+    package init(keys: SceneKeys, environment: VaultEnvironment, base: FilePath) {
+        self.keys = keys
+        self.environment = environment
+        self.base = base
+    }
+
     /// Moves at every look, so that waiting for a lock ends.
     package static let clock = TestClock(stepNs: 20_000_000)
 

@@ -28,7 +28,8 @@ struct RemoteFolderTests {
         FolderRemote(
             path: path, vaultID: id,
             environment: VaultEnvironment(
-                fileSystem: memory, clock: TestClock(), random: SeededRandom(seed: 1), failPoints: .none, pool: WorkerPool(threads: 2)))
+                fileSystem: memory, clock: TestClock(), random: SeededRandom(seed: 1), failPoints: .none,
+                pool: WorkerPool(threads: 2)))
     }
 
     private func write(_ file: String, _ text: String = "x") throws {

@@ -65,7 +65,8 @@ struct RemoteTests {
         let memory = InMemoryFileSystem()
         let id = try id()
         let environment = VaultEnvironment(
-            fileSystem: memory, clock: TestClock(), random: SecureRandom(), failPoints: .none, pool: WorkerPool(threads: 2))
+            fileSystem: memory, clock: TestClock(), random: SecureRandom(), failPoints: .none,
+            pool: WorkerPool(threads: 2))
         try await RemoteConformance(vaultID: id) {
             FolderRemote(path: "/remotes/one", vaultID: id, environment: environment)
         }.runAll()

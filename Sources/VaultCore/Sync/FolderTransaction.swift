@@ -115,7 +115,8 @@ struct FolderTransaction {
     ) throws -> [FolderJournal.Step] {
         let operations = batch.operations
         let group = 16
-        let parts = try remote.environment.pool.map(count: (operations.count + group - 1) / group) { index -> [FolderJournal.Step] in
+        let pool = remote.environment.pool
+        let parts = try pool.map(count: (operations.count + group - 1) / group) { index -> [FolderJournal.Step] in
             try operations[index * group..<min(operations.count, (index + 1) * group)].compactMap {
                 try stage($0, store, writer)
             }

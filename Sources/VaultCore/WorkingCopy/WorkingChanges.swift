@@ -98,7 +98,8 @@ struct ChangeDetector: Sendable {
     private func decide(_ path: VaultPath, _ entry: IndexEntry) throws -> Verdict {
         try pool.checkCancellation()
         do {
-            guard let (hash, status) = try FileHasher(pool: pool).contentHash(of: path, in: root) else { return .notRegular }
+            let hasher = FileHasher(pool: pool)
+            guard let (hash, status) = try hasher.contentHash(of: path, in: root) else { return .notRegular }
             return hash == entry.contentHash ? .unchanged(StatKey(status)) : .modified
         } catch let error as Errno {
             switch error {
