@@ -69,9 +69,13 @@ private struct CloneOperation {
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
         let heads = try await storeMutable(vault, snapshot, index, listed, new.scratch)
         var commits: [ObjectID] = []
+        var known: Set<ObjectID> = []
         let head = snapshot.head
         for start in [head].compactMap({ $0 }) + heads {
-            commits += try await closure.fetchCommits(from: start, known: Set(commits))
+            let found = known
+            let new = try await closure.fetchCommits(from: start) { found.contains($0) }
+            known.formUnion(new)
+            commits += new
         }
         try await closure.fetchContents(of: commits, known: [])
         let unverified = try checkSignatures(vault, index, closure.graph, head: head, commits: commits)
@@ -171,7 +175,7 @@ private struct CloneOperation {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
         if let head {
             try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [])
-                .enforce(head: head, held: [], isClone: true)
+                .enforce(head: head, new: { () throws(VaultError) in try graph.ancestors(of: [head]) }, isClone: true)
         }
         let statuses = try environment.pool.map(count: commits.count) {
             checker.status(of: try graph.commit(commits[$0]))
@@ -221,9 +225,14 @@ private struct CloneOperation {
             myBranchID: branch?.branchID.text, isReadOnly: key.mode == .readOnly, lastRemoteHead: snapshot.head)
         try vault.files.write(CloneConfig.fileName, config.json, scratch: new.scratch)
         if let server = options.server { try vault.files.write("base_url", server.bytes, scratch: new.scratch) }
-        let location = options.server ?? remote.location
-        try vault.recordSeen(
-            [(snapshot.ref, snapshot.head, snapshot.refBytes)], remote: location, scratch: new.scratch)
+        let place = vault.place(of: remote.location)
+        try vault.recordSeen([(snapshot.ref, snapshot.head, snapshot.refBytes)], at: place, scratch: new.scratch)
+        if try vault.recordedPlace() != place {
+            var config = config
+            var heads = RemoteHeads(at: place)
+            try heads.accept(
+                snapshot.head, for: snapshot.ref, files: vault.files, config: &config, scratch: new.scratch)
+        }
         switch key.mode {
         case .readOnly:
             try new.writeReadOnlyMode()

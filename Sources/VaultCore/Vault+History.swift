@@ -11,11 +11,11 @@ extension Vault {
         let resolver = RevisionResolver(vault: self, state: state, graph: graph)
         let trees = TreeReader(store: store, cipher: cipher)
         let checker = SignatureChecker(refs: refs, cipher: cipher, index: state.index)
-        guard let (start, excluded) = try range(options.revision, resolver, state, graph) else { return }
+        guard let range = try range(options.revision, resolver, state, graph) else { return }
         var entries: [LogEntry] = []
         var count = 0
-        try HistoryWalk(graph: graph, firstParent: options.firstParent).run(from: start, excluding: excluded) {
-            (id, commit) in
+        let walk = HistoryWalk(graph: graph, firstParent: options.firstParent)
+        try walk.run(from: range.starts, within: range.included) { (id, commit) in
             if let limit = options.limit, count >= limit { return false }
             if !options.paths.isEmpty, try !touches(id, commit, options.paths, graph, trees) { return true }
             count += 1
@@ -67,20 +67,26 @@ extension Vault {
         return .commit(LogEntry(commit: info, changes: TreeDiff.changes(found)), files: files)
     }
 
-    /// The start of a log and what it leaves out; nil when there is no commit at all.
+    /// Where a log starts and, for a range, what it is confined to; nil when there is no commit at all.
+    ///
+    /// `A..B` is what B has and A has not, `A...B` what one of the two has and the other has not.
     private func range(
         _ revision: String?, _ resolver: RevisionResolver, _ state: CloneState, _ graph: CommitGraph
-    ) throws -> (start: ObjectID, excluded: Set<ObjectID>)? {
-        guard let revision else { return state.head.map { ($0, []) } }
+    ) throws -> (starts: [ObjectID], included: Set<ObjectID>?)? {
+        guard let revision else { return state.head.map { ([$0], nil) } }
         // A word with a slash is no range, but for remote branches on either side.
         let isPath = revision.replacing("origin/", with: "").contains("/")
         guard !isPath, let dots = revision.firstRange(of: "..") else {
-            return (try resolver.resolve(revision), [])
+            return ([try resolver.resolve(revision)], nil)
         }
-        let from = String(revision[..<dots.lowerBound])
-        let to = String(revision[dots.upperBound...])
-        let excluded = from.isEmpty ? [] : try graph.ancestors(of: [resolver.resolve(from)])
-        return (try resolver.resolve(to.isEmpty ? "HEAD" : to), excluded)
+        let isSymmetric = revision[dots.upperBound...].hasPrefix(".")
+        let left = String(revision[..<dots.lowerBound])
+        let right = String(revision[dots.upperBound...].dropFirst(isSymmetric ? 1 : 0))
+        let from = try resolver.resolve(left.isEmpty ? "HEAD" : left)
+        let to = try resolver.resolve(right.isEmpty ? "HEAD" : right)
+        let included = try graph.exclusive(to, not: from)
+        guard isSymmetric else { return ([to], included) }
+        return ([to, from], included.union(try graph.exclusive(from, not: to)))
     }
 
     private func differences(

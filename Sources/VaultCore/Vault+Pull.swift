@@ -31,11 +31,17 @@ extension Vault {
         let lock = try lock()
         let before = try loadState()
         let ref = before.namedBranch.headRefID
-        let old = try seenHead(remote: remote.location, ref: ref)?.commit
+        let old = try seenHead(at: place(of: remote.location), ref: ref)?.commit
         let incoming = try await Incoming(vault: self, remote: remote, acceptRewind: true, observer: observer)
             .fetch(lock.scratch)
+        let new = incoming.snapshot.head
+        var isRewind = old != nil && new == nil
+        if let old, let new, old != new {
+            let graph = CommitGraph(store: store, cipher: cipher, boundaries: before.config.shallowBoundaries)
+            isRewind = try !store.holds(old) || !graph.isAncestor(old, of: new)
+        }
         return FetchResult(
-            refs: [FetchResult.RefMove(branch: before.namedBranch.name, old: old, new: incoming.snapshot.head)],
+            refs: [FetchResult.RefMove(branch: before.namedBranch.name, old: old, new: new, isRewind: isRewind)],
             objects: incoming.objects, bytes: incoming.bytes)
     }
 }
@@ -59,14 +65,11 @@ private struct Incoming {
         var state = try vault.loadState()
         try vault.refusePartial(state.config, "pull")
         let ref = state.namedBranch.headRefID
-        let config = state.config
-        let recorded = Result { () throws(VaultError) in
-            try RemoteHeads(files: vault.files, config: config, tracked: ref)
-        }
-        var baselines = RemoteHeads()
-        switch recorded {
-        case .success(let heads): baselines = heads
-        case .failure(let error): if error.code != .refRewound || !acceptRewind { throw error }
+        var baselines: RemoteHeads
+        do throws(VaultError) { baselines = try vault.acceptedHeads(of: remote, state) } catch {
+            guard error.code == .refRewound, acceptRewind else { throw error }
+            let place = vault.place(of: remote.location)
+            baselines = RemoteHeads(at: try vault.recordedPlace() == place ? nil : place)
         }
         let snapshot = try await vault.snapshot(of: remote, ref: ref)
         if snapshot.isAbsent, baselines[ref] == nil {
@@ -80,6 +83,8 @@ private struct Incoming {
                     nil, baseline: baselines[ref], graph: CommitGraph(store: vault.store, cipher: vault.cipher),
                     remote: remote)
             }
+            // A place that holds nothing at all may be the wrong one; only a head that was there is noted as gone.
+            try vault.recordSeen([(ref, nil, nil)], at: vault.place(of: remote.location), scratch: scratch)
             return fetched
         }
         try await refreshIndex(&state, snapshot, scratch)
@@ -92,8 +97,12 @@ private struct Incoming {
         for id in Set([state.head, baselines[ref]].compactMap { $0 }) where try vault.store.holds(id) {
             starts.append(id)
         }
-        let known = try closure.graph.ancestors(of: starts)
-        let commits = try await closure.fetchCommits(from: head, known: known)
+        let known = AncestorSet(graph: closure.graph, of: starts)
+        let commits = try await closure.fetchCommits(from: head) { (id) throws(VaultError) in
+            // All that is known is held, so what is not held needs no search.
+            guard try vault.store.holds(id) else { return false }
+            return try known.contains(id)
+        }
         if !acceptRewind {
             try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
         }
@@ -101,14 +110,14 @@ private struct Incoming {
             index: state.index, graph: closure.graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
             boundaries: state.config.shallowBoundaries
-        ).enforce(head: head, held: known, isClone: false)
+        ).enforce(head: head, new: { Set(commits) }, isClone: false)
         // A head accepted before, which an interrupted pull did not reach, may lack contents that were lost since.
         let wanted = commits.contains(head) || head == state.head ? commits : commits + [head]
         try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
         (fetched.objects, fetched.bytes) = batch.count
         try batch.commit()
         try vault.recordSeen(
-            [(ref, head, snapshot.refBytes)], remote: remote.location, scratch: scratch)
+            [(ref, head, snapshot.refBytes)], at: vault.place(of: remote.location), scratch: scratch)
         return fetched
     }
 
@@ -152,7 +161,14 @@ private struct PullOperation {
 
     func run() throws -> PullResult {
         let state = incoming.state
-        guard let theirs = incoming.snapshot.head else { return result(.upToDate, new: state.head) }
+        guard let theirs = incoming.snapshot.head else {
+            // Taken as it is: the next push makes the branch again.
+            var baselines = incoming.baselines
+            var config = state.config
+            try baselines.accept(
+                nil, for: incoming.snapshot.ref, files: vault.files, config: &config, scratch: scratch)
+            return result(.absent, new: state.head)
+        }
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
@@ -171,11 +187,13 @@ private struct PullOperation {
         {
             return try acceptRewind(move, graph, trees, ours: ours, theirs: theirs)
         }
-        if try graph.isAncestor(theirs, of: ours) {
+        switch try graph.relation(ours, theirs) {
+        case .same, .ahead:
             try accept(theirs)
             return result(.upToDate, new: ours)
+        case .behind: return try fastForward(move, to: theirs)
+        case .apart: break
         }
-        if try graph.isAncestor(ours, of: theirs) { return try fastForward(move, to: theirs) }
         if options.fastForwardOnly {
             throw VaultError(
                 .notFastForward, "this branch and the one on \(remote.location) have both moved",
@@ -277,7 +295,9 @@ private struct PullOperation {
     private func accept(_ head: ObjectID) throws {
         guard let bytes = incoming.snapshot.refBytes else { return }
         let ref = incoming.snapshot.ref
-        if try vault.refs.bytes(of: .ref(ref)) != bytes {
+        // The local named ref follows the recorded remote; on a clone without a branch of its own it is the head.
+        let follows = try incoming.state.cloneBranch == nil || vault.isTracked(remote)
+        if follows, try vault.refs.bytes(of: .ref(ref)) != bytes {
             try vault.storeRef(ref, old: try vault.refs.commit(of: ref), new: head, bytes: bytes, scratch: scratch)
         }
         var baselines = incoming.baselines

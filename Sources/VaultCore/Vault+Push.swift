@@ -67,8 +67,7 @@ private struct PushOperation {
         let ref = options.branchOnly ? own.headRefID : state.namedBranch.headRefID
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        var baselines = try RemoteHeads(
-            files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
+        var baselines = try vault.acceptedHeads(of: remote, state)
         let snapshot = try await snapshot(ref, isKnown: baselines[ref] != nil)
         if let index = snapshot.index {
             // The remote's policy and format hold, also where this clone has not pulled since they were set.
@@ -80,6 +79,9 @@ private struct PushOperation {
         }
         try checkName(state.namedBranch, snapshot)
         if snapshot.head == head {
+            if !options.force, options.lease == nil, !options.branchOnly {
+                try vault.checkNotRewound(head, baseline: baselines[ref], graph: graph, remote: remote)
+            }
             if !options.branchOnly, !options.dryRun {
                 try accept(snapshot.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
             }
@@ -176,13 +178,12 @@ private struct PushOperation {
     private func enforcePolicy(
         _ state: CloneState, _ graph: CommitGraph, head: ObjectID, remoteHead: ObjectID?
     ) throws(VaultError) {
-        var held: Set<ObjectID> = []
-        if let remoteHead, try vault.store.holds(remoteHead) { held = try graph.ancestors(of: [remoteHead]) }
+        let held = try remoteHead.flatMap { (id) throws(VaultError) in try vault.store.holds(id) ? id : nil }
         try SignaturePolicy(
             index: state.index, graph: graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
             boundaries: state.config.shallowBoundaries
-        ).enforce(head: head, held: held, isClone: false)
+        ).enforce(head: head, new: { () throws(VaultError) in try graph.exclusive(head, not: held) }, isClone: false)
     }
 
     private func plan(
@@ -190,8 +191,7 @@ private struct PushOperation {
         ref: RefID
     ) throws -> PublishPlan {
         let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil }
-        let known = try remoteHead.map { try graph.ancestors(of: [$0]) } ?? []
-        let commits = try graph.ancestors(of: [head], stoppingAt: known).sorted()
+        let commits = try graph.exclusive(head, not: remoteHead).sorted()
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
         let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
             .objects(of: commits, remote: remoteHead)
@@ -277,11 +277,11 @@ private struct PushOperation {
         _ bytes: [UInt8], _ head: ObjectID, _ ref: RefID, _ baselines: inout RemoteHeads, _ state: inout CloneState,
         _ scratch: ScratchArea
     ) throws {
-        if try vault.refs.bytes(of: .ref(ref)) != bytes {
+        if try vault.isTracked(remote), try vault.refs.bytes(of: .ref(ref)) != bytes {
             try vault.storeRef(ref, old: try vault.refs.commit(of: ref), new: head, bytes: bytes, scratch: scratch)
         }
         try baselines.accept(head, for: ref, files: vault.files, config: &state.config, scratch: scratch)
-        try vault.recordSeen([(ref, head, bytes)], remote: remote.location, scratch: scratch)
+        try vault.recordSeen([(ref, head, bytes)], at: vault.place(of: remote.location), scratch: scratch)
     }
 
     private func requireClean(_ state: CloneState) async throws {

@@ -38,7 +38,9 @@ extension Vault {
                 records[position].url = url
             }
         } else {
-            try files.write("base_url", url.bytes, scratch: lock.scratch)
+            try retarget(to: url, lock.scratch) {
+                try files.write("base_url", url.bytes, scratch: lock.scratch)
+            }
         }
     }
 
@@ -95,9 +97,9 @@ extension Vault {
         }
     }
 
-    /// Changes a remote's address.
+    /// Changes a remote's address: it is the same remote, in another place.
     public func setRemoteURL(name: String, url: String) throws {
-        try edit(name) { records, position in records[position].url = url }
+        try edit(name, isMove: true) { records, position in records[position].url = url }
     }
 
     /// Makes a remote the default one.
@@ -107,9 +109,11 @@ extension Vault {
         }
     }
 
-    private func edit(_ name: String, _ body: (inout [RemoteRecord], Int) throws -> Void) throws {
+    private func edit(
+        _ name: String, isMove: Bool = false, _ body: (inout [RemoteRecord], Int) throws -> Void
+    ) throws {
         let lock = try lock()
-        try change(lock.scratch) { records in
+        try change(lock.scratch, isMove: isMove) { records in
             guard let position = records.firstIndex(where: { $0.name == name }) else {
                 throw VaultError(.remoteNotFound, "there is no remote '\(name)'", hint: "vaultctl remote")
             }
@@ -135,10 +139,43 @@ extension Vault {
         return result
     }
 
-    private func change(_ scratch: ScratchArea, _ body: (inout [RemoteRecord]) throws -> Void) throws {
+    /// Makes another place the recorded one.
+    ///
+    /// Heads accepted from one place are no judgement on another: those of the old one are kept for it, and those of the
+    /// new one, if any, become the recorded remote's.
+    private func retarget(to address: String?, _ scratch: ScratchArea, _ record: () throws -> Void) throws {
+        let old = try recordedPlace()
+        let new = address.map { place(of: $0) }
+        guard old != new else { return try record() }
+        let state = try loadState()
+        var config = state.config
+        if let old {
+            try RemoteHeads(files: files, config: config, tracked: state.namedBranch.headRefID)
+                .keep(as: old, files: files, scratch: scratch)
+        }
+        try record()
+        try RemoteHeads.adopt(new, files: files, config: &config, scratch: scratch)
+    }
+
+    private func change(
+        _ scratch: ScratchArea, isMove: Bool = false, _ body: (inout [RemoteRecord]) throws -> Void
+    ) throws {
         let stored = try storedRemotes()
         var records = stored.map(\.record)
         try body(&records)
+        if isMove {
+            for (old, new) in zip(stored.map(\.record), records) where old.url != new.url {
+                try RemoteHeads.rename(place(of: old.url), to: place(of: new.url), files: files, scratch: scratch)
+            }
+            return try write(records, stored, scratch)
+        }
+        let server = try records.first { $0.isDefault }?.url ?? baseURL()
+        try retarget(to: server, scratch) { try write(records, stored, scratch) }
+    }
+
+    private func write(
+        _ records: [RemoteRecord], _ stored: [(record: RemoteRecord, json: JSONValue)], _ scratch: ScratchArea
+    ) throws(VaultError) {
         let items = records.map { record -> JSONValue in
             let old = stored.first { $0.record.createdAtMs == record.createdAtMs && $0.record.name == record.name }?
                 .json

@@ -100,7 +100,7 @@ extension Vault {
             result.relation = .unknown
             return result
         }
-        if let seen = try seenHead(remote: url, ref: ref) {
+        if let seen = try seenHead(at: place(of: url), ref: ref) {
             result.head = seen.commit
             result.seenMs = seen.timeMs
             if seen.commit == nil { result.relation = .absent }

@@ -146,7 +146,7 @@ final class HostileRemoteTests {
         let second = try setting.open("b")
         let counting = CountingRemote(try setting.remote())
         #expect(try await second.pull(from: counting).outcome == .upToDate)
-        let asked: [FileID] = [.index(second.ids.index), .ref(second.ids.headRef)]
+        let asked: [FileID] = [.ref(second.ids.headRef), .index(second.ids.index)]
         #expect(counting.counted.reads == 1)
         #expect(counting.counted.asked == asked)
         #expect(counting.counted.lists == 0 && counting.counted.applies == 0)
@@ -168,7 +168,7 @@ final class HostileRemoteTests {
         #expect(objects.count == 3)
         counting.reset()
         _ = try await second.fetch(from: counting)
-        #expect(counting.counted.asked == [.index(second.ids.index), .ref(second.ids.headRef)])
+        #expect(counting.counted.asked == [.ref(second.ids.headRef), .index(second.ids.index)])
     }
 }
 

@@ -250,12 +250,12 @@ struct SyncTests {
         let setting = try TwoClones()
         let first = try setting.create("a")
         _ = try await first.push(to: try setting.remote())
-        let elsewhere = FolderRemote(
-            path: setting.folder.appending("other"), vaultID: try setting.vaultID(),
-            environment: setting.environment)
-        try setting.environment.fileSystem.createDirectory(setting.folder.appending("other"), mode: 0o755)
-        await #expect(throws: VaultError.coded(.refRewound)) { try await first.push(to: elsewhere) }
-        await #expect(throws: VaultError.coded(.refRewound)) { try await first.pull(from: elsewhere) }
+        let base = try setting.environment.fileSystem.openDirectory(setting.folder.path)
+        try base.rename(Array("remote".utf8), to: base, as: Array("away".utf8), replacing: false)
+        await #expect(throws: VaultError.coded(.unreachable)) { try await first.push(to: try setting.remote()) }
+        try setting.environment.fileSystem.createDirectory(setting.remotePath, mode: 0o755)
+        await #expect(throws: VaultError.coded(.refRewound)) { try await first.push(to: try setting.remote()) }
+        await #expect(throws: VaultError.coded(.refRewound)) { try await first.pull(from: try setting.remote()) }
     }
 
     @Test func `a read-only clone pulls, keeps edits and untracked files, and can not commit`() async throws {

@@ -18,7 +18,7 @@ enum FetchCommand {
             .init("vaultctl fetch", "Gets what is new."),
             .init("vaultctl fetch --remote backup", "From another saved remote."),
         ],
-        network: .always, document: .init("vaultctl/fetch/1", "refs[{branch,old,new}], objects, bytes"),
+        network: .always, document: .init("vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes"),
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {
@@ -40,7 +40,8 @@ private struct FetchAnswer: Rendered {
         let moved = result.refs.filter { $0.old != $0.new }
         guard !moved.isEmpty else { return try text.line("Nothing new") }
         for ref in moved {
-            try text.line("\(TextSafety.line(ref.branch)): \(text.short(ref.old))..\(text.short(ref.new))")
+            let range = "\(text.short(ref.old))..\(text.short(ref.new))"
+            try text.line("\(TextSafety.line(ref.branch)): \(range)\(ref.isRewind ? " (went back)" : "")")
         }
         try text.line("\(text.counted(result.objects, "object")), \(text.size(result.bytes))")
     }
@@ -49,7 +50,10 @@ private struct FetchAnswer: Rendered {
         .record([
             "refs": .array(
                 result.refs.map {
-                    .record(["branch": .string($0.branch), "old": .id($0.old), "new": .id($0.new)])
+                    .record([
+                        "branch": .string($0.branch), "old": .id($0.old), "new": .id($0.new),
+                        "rewind": .bool($0.isRewind),
+                    ])
                 }),
             "objects": .count(result.objects),
             "bytes": .integer(result.bytes),

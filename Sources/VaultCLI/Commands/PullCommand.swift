@@ -56,6 +56,7 @@ private struct PullAnswer: Rendered {
         switch result.outcome {
         case .upToDate: try text.line("\(result.branch) has everything already (\(text.short(result.new)))")
         case .fastForward: try text.line("Moved \(result.branch) forward: \(range)")
+        case .absent: try text.line("The remote has no branch \(TextSafety.line(result.branch)); a push makes it")
         case .merged: try text.line("Merged into \(result.branch): \(range)")
         }
         try text.changes(result.changes, indent: 1)

@@ -163,6 +163,8 @@ public struct PullResult: Sendable {
         case fastForward = "fast_forward"
         /// A merge commit was made.
         case merged
+        /// The remote has no such branch; nothing came, and the next push makes it.
+        case absent
     }
     /// What the pull came to.
     public var outcome: Outcome
@@ -190,6 +192,8 @@ public struct FetchResult: Sendable {
         public var old: ObjectID?
         /// Its head now.
         public var new: ObjectID?
+        /// The branch went back: it no longer contains what it had, or is gone.
+        public var isRewind: Bool
     }
     /// The branches that were read.
     public var refs: [RefMove]

@@ -55,30 +55,67 @@ final class CommitGraph: Sendable {
         return seen
     }
 
+    /// How two commits stand to each other.
+    enum Relation: Sendable, Equatable {
+        case same
+        /// The left one descends from the right one.
+        case ahead
+        /// The right one descends from the left one.
+        case behind
+        /// Neither descends from the other.
+        case apart
+    }
+
+    /// Looks from both sides in turn, newest first, so that a short way between the two is a short search.
+    func relation(_ left: ObjectID, _ right: ObjectID) throws(VaultError) -> Relation {
+        if left == right { return .same }
+        let fromLeft = AncestorSet(graph: self, of: [left])
+        let fromRight = AncestorSet(graph: self, of: [right])
+        while true {
+            let leftEnded = try fromLeft.advance() == nil
+            if fromLeft.met(right) { return .ahead }
+            let rightEnded = try fromRight.advance() == nil
+            if fromRight.met(left) { return .behind }
+            if leftEnded && rightEnded { return .apart }
+        }
+    }
+
     /// Whether `ancestor` is `commit` or reachable from it.
     func isAncestor(_ ancestor: ObjectID, of commit: ObjectID) throws(VaultError) -> Bool {
-        if ancestor == commit { return true }
-        var seen: Set<ObjectID> = [commit]
-        var pending = [commit]
-        while let id = pending.popLast() {
-            for parent in try parents(id) where seen.insert(parent).inserted {
-                if parent == ancestor { return true }
-                pending.append(parent)
-            }
+        try AncestorSet(graph: self, of: [commit]).contains(ancestor)
+    }
+
+    /// What is reachable from `head` and not from `other`.
+    ///
+    /// Reads no more than that when every way down from `head` leads to `other`; all history otherwise.
+    func exclusive(_ head: ObjectID, not other: ObjectID?) throws(VaultError) -> Set<ObjectID> {
+        guard let other else { return try ancestors(of: [head]) }
+        if let found = try fenced(head, by: other) { return found }
+        return try ancestors(of: [head], stoppingAt: ancestors(of: [other]))
+    }
+
+    /// Everything from `head` down to `fence`, when no way down leads past it: nothing of that can then be an ancestor
+    /// of `fence`, for it would be its own ancestor.
+    private func fenced(_ head: ObjectID, by fence: ObjectID) throws(VaultError) -> Set<ObjectID>? {
+        guard head != fence else { return [] }
+        let walk = AncestorSet(graph: self, of: [head], stoppingAt: fence)
+        while let id = try walk.advance() {
+            if try parents(id).isEmpty { return nil }
         }
-        return false
+        return walk.met(fence) ? walk.all.subtracting([fence]) : nil
     }
 
     /// Commits reachable from `left` only and from `right` only.
     func divergence(_ left: ObjectID, _ right: ObjectID) throws(VaultError) -> (left: Int, right: Int) {
-        if left == right { return (0, 0) }
-        let fromLeft = try ancestors(of: [left])
-        let onlyRight = try ancestors(of: [right], stoppingAt: fromLeft)
-        if onlyRight.isEmpty {
-            return (try ancestors(of: [left], stoppingAt: ancestors(of: [right])).count, 0)
+        switch try relation(left, right) {
+        case .same: return (0, 0)
+        case .ahead: return (try exclusive(left, not: right).count, 0)
+        case .behind: return (0, try exclusive(right, not: left).count)
+        case .apart:
+            let fromLeft = try ancestors(of: [left])
+            let fromRight = try ancestors(of: [right])
+            return (fromLeft.subtracting(fromRight).count, fromRight.subtracting(fromLeft).count)
         }
-        let fromRight = try ancestors(of: [right])
-        return (fromLeft.subtracting(fromRight).count, onlyRight.count)
     }
 
     /// All merge bases: common ancestors that are no ancestor of another common ancestor.

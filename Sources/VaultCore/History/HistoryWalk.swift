@@ -1,42 +1,29 @@
 internal import VaultFormat
 
-/// Walks history newest first: a commit never comes before its children, and among those that may come the newest
-/// is first.
+/// Walks history newest first, reading no more of it than is asked for.
+///
+/// A commit never counts as newer than the child it was met through, so that a clock that went wrong does not put it
+/// first.
 struct HistoryWalk {
     let graph: CommitGraph
     let firstParent: Bool
 
-    /// Calls `visit` for the commits reachable from `start`, leaving out `excluded`; false stops the walk.
+    /// Calls `visit` for the commits reachable from `starts`, within `included` where given; false stops the walk.
     func run(
-        from start: ObjectID, excluding excluded: Set<ObjectID>, _ visit: (ObjectID, CommitObject) throws -> Bool
+        from starts: [ObjectID], within included: Set<ObjectID>?, _ visit: (ObjectID, CommitObject) throws -> Bool
     ) throws {
-        guard !excluded.contains(start) else { return }
-        // Children not yet shown, per commit: a commit is ready when none is left.
-        var children: [ObjectID: Int] = [start: 0]
-        var pending = [start]
-        while let id = pending.popLast() {
-            for parent in try parents(id, excluded) {
-                if children[parent] == nil { pending.append(parent) }
-                children[parent, default: 0] += 1
-            }
-        }
+        var seen: Set<ObjectID> = []
         var ready = CommitHeap()
-        ready.push(start, try graph.commit(start).timestampMs)
-        while let id = ready.pop() {
-            guard try visit(id, graph.commit(id)) else { return }
-            for parent in try parents(id, excluded) {
-                children[parent, default: 1] -= 1
-                if children[parent] == 0 { ready.push(parent, try graph.commit(parent).timestampMs) }
-            }
+        func meet(_ id: ObjectID, notAfter limit: Int64) throws {
+            guard included?.contains(id) ?? true, seen.insert(id).inserted else { return }
+            ready.push(id, min(try graph.commit(id).timestampMs, limit))
         }
-    }
-
-    private func parents(_ id: ObjectID, _ excluded: Set<ObjectID>) throws -> [ObjectID] {
-        var all = try graph.parents(id)
-        if firstParent { all = Array(all.prefix(1)) }
-        var unique: [ObjectID] = []
-        for parent in all where !excluded.contains(parent) && !unique.contains(parent) { unique.append(parent) }
-        return unique
+        for start in starts { try meet(start, notAfter: .max) }
+        while let (id, time) = ready.popTimed() {
+            guard try visit(id, graph.commit(id)) else { return }
+            let parents = try graph.parents(id)
+            for parent in firstParent ? Array(parents.prefix(1)) : parents { try meet(parent, notAfter: time) }
+        }
     }
 }
 
@@ -53,10 +40,12 @@ struct CommitHeap {
         }
     }
 
-    mutating func pop() -> ObjectID? {
+    mutating func pop() -> ObjectID? { popTimed()?.id }
+
+    mutating func popTimed() -> (id: ObjectID, time: Int64)? {
         guard let first = items.first else { return nil }
         let last = items.removeLast()
-        guard !items.isEmpty else { return first.id }
+        guard !items.isEmpty else { return first }
         items[0] = last
         var parent = 0
         while true {
@@ -64,7 +53,7 @@ struct CommitHeap {
             for child in [2 * parent + 1, 2 * parent + 2] where child < items.count {
                 if precedes(items[child], items[best]) { best = child }
             }
-            if best == parent { return first.id }
+            if best == parent { return first }
             items.swapAt(best, parent)
             parent = best
         }

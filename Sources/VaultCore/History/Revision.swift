@@ -74,7 +74,7 @@ struct RevisionResolver {
             guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }),
                 let url = try vault.recordedServer()
             else { return nil }
-            return try vault.seenHead(remote: url, ref: branch.headRefID)?.commit
+            return try vault.seenHead(at: vault.place(of: url), ref: branch.headRefID)?.commit
         }
         guard let branch = state.index.branches.first(where: { $0.name == text || $0.branchID.text == text }) else {
             return nil

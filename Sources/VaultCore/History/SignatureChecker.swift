@@ -69,17 +69,22 @@ struct SignaturePolicy {
     /// Refuses when a commit that the policy covers does not verify.
     ///
     /// * `head`: Where to start.
-    /// * `held`: Commits accepted before; neither checked nor walked through.
+    /// * `new`: The commits reachable from `head` that were not accepted before; no others are checked.
     /// * `isClone`: Without an anchor that is held, a clone checks the head only.
-    func enforce(head: ObjectID, held: Set<ObjectID>, isClone: Bool) throws(VaultError) {
+    func enforce(head: ObjectID, new: () throws(VaultError) -> Set<ObjectID>, isClone: Bool) throws(VaultError) {
         guard index.hasFeature("signatures-required") else { return }
-        let all = try graph.ancestors(of: [head], stoppingAt: held)
-        let anchors = anchor.map { hex in all.filter { $0.hex.hasPrefix(hex) || hex.hasPrefix($0.hex) } } ?? []
+        let new = try new()
+        let anchors = anchor.map { hex in new.filter { $0.hex.hasPrefix(hex) || hex.hasPrefix($0.hex) } } ?? []
         if isClone, anchors.isEmpty, anchor == nil || boundaries.isEmpty {
             return try check(head)
         }
-        let stops = held.union(anchors)
-        for id in try graph.ancestors(of: [head], stoppingAt: stops).sorted() { try check(id) }
+        var covered: Set<ObjectID> = []
+        var pending = [head]
+        while let id = pending.popLast() {
+            guard new.contains(id), !anchors.contains(id), covered.insert(id).inserted else { continue }
+            pending.append(contentsOf: try graph.parents(id))
+        }
+        for id in covered.sorted() { try check(id) }
     }
 
     private func check(_ id: ObjectID) throws(VaultError) {

@@ -17,14 +17,14 @@ extension Vault {
     /// What was last seen of a remote.
     ///
     /// Never a baseline, never a `match`.
-    func seenHead(remote: String, ref: RefID) throws(VaultError) -> SeenHead? {
+    func seenHead(at place: RemotePlace, ref: RefID) throws(VaultError) -> SeenHead? {
         let all: JSONValue?
         do throws(VaultError) { all = try files.readOwn(Self.seenName) } catch {
             // Not written durably: after a power cut it may hold anything, and the next look at the remote renews it.
             guard error.code == .objectCorrupt else { throw error }
             all = nil
         }
-        guard let entry = all?["remotes"]?[name: remote]?[name: ref.text], let time = entry["time_ms"]?.int
+        guard let entry = all?["remotes"]?[name: place.text]?[name: ref.text], let time = entry["time_ms"]?.int
         else { return nil }
         return SeenHead(
             commit: entry["commit_id"]?.text.flatMap { try? ObjectID($0) },
@@ -32,11 +32,11 @@ extension Vault {
     }
 
     func recordSeen(
-        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], remote: String, scratch: ScratchArea
+        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea
     ) throws(VaultError) {
         let all = (try? files.readOwn(Self.seenName)) ?? .object([])
         var remotes = all["remotes"] ?? .object([])
-        var known = remotes[name: remote] ?? .object([])
+        var known = remotes[name: place.text] ?? .object([])
         let now = environment.clock.nowMs
         for head in heads {
             known = known.setting(
@@ -47,7 +47,7 @@ extension Vault {
                     JSONMember(name: "time_ms", value: .integer(now)),
                 ]))
         }
-        remotes = remotes.setting(remote, to: known)
+        remotes = remotes.setting(place.text, to: known)
         let members = all.setting("remotes", to: remotes).members ?? []
         try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: false)
     }
@@ -108,7 +108,10 @@ extension Vault {
             }
         }
         for head in heads where try store.holds(head) {
-            if try graph.isAncestor(id, of: head) { return true }
+            switch try graph.relation(id, head) {
+            case .same, .behind: return true
+            case .ahead, .apart: continue
+            }
         }
         return false
     }

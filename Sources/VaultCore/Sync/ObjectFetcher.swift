@@ -113,21 +113,24 @@ struct ClosureFetcher {
         var trees = 0
     }
 
-    /// Fetches what is missing of the commits reachable from `head`, not walking into `known` ones.
+    /// Fetches what is missing of the commits reachable from `head`, not walking into those known.
     ///
     /// - Returns: The new commits.
     /// - Throws: `objectMissing` naming what neither this clone nor the remote has.
-    func fetchCommits(from head: ObjectID, known: Set<ObjectID>) async throws -> [ObjectID] {
+    func fetchCommits(
+        from head: ObjectID, isKnown: (ObjectID) throws(VaultError) -> Bool
+    ) async throws -> [ObjectID] {
         var commits: [ObjectID] = []
-        var seen = known
-        var level = known.contains(head) ? [] : [head]
-        seen.insert(head)
+        var seen: Set<ObjectID> = [head]
+        var level = try isKnown(head) ? [] : [head]
         while !level.isEmpty {
             try await fetch(level, "commit")
             var next: [ObjectID] = []
             for id in level {
                 commits.append(id)
-                for parent in try graph.parents(id) where seen.insert(parent).inserted { next.append(parent) }
+                for parent in try graph.parents(id) where seen.insert(parent).inserted {
+                    if try !isKnown(parent) { next.append(parent) }
+                }
             }
             level = next
         }

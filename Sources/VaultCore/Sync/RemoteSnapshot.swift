@@ -19,12 +19,13 @@ struct RemoteSnapshot: Sendable {
 }
 
 extension Vault {
-    /// Reads the index and a named ref in one request, and applies the format gate.
+    /// Reads a named ref and the index in one request, and applies the format gate.
     ///
     /// - Throws: what the remote throws; `refUnreadable` when a file is there that does not read, `formatUnsupported`.
     func snapshot(of remote: any Remote, ref: RefID) async throws -> RemoteSnapshot {
         let indexID = FileID.index(ids.index)
-        let found = try await remote.readAll([indexID, .ref(ref)])
+        // The ref first: writers store the index before the ref, so an index read later knows every branch of the head.
+        let found = try await remote.readAll([.ref(ref), indexID])
         func content(_ id: FileID) throws(VaultError) -> [UInt8]? {
             switch found[id] {
             case .content(let bytes)?: return bytes
