@@ -256,11 +256,12 @@ extension Vault {
 }
 
 extension Directory {
-    /// Whether anything but folders stands below this one.
-    func holdsFiles() throws(Errno) -> Bool {
+    /// Whether anything but folders stands below this one; true as well where they nest deeper than those of a vault.
+    func holdsFiles(depth: Int = 0) throws(Errno) -> Bool {
+        guard depth <= Limits.treeDepth else { return true }
         for entry in try entries() {
             guard try status(of: entry.name).kind == .directory else { return true }
-            if try openDirectory(entry.name).holdsFiles() { return true }
+            if try openDirectory(entry.name).holdsFiles(depth: depth + 1) { return true }
         }
         return false
     }

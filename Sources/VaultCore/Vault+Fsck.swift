@@ -242,17 +242,23 @@ private struct FsckOperation {
                 report.broken.append(finding(key.text, .key, error.message))
             }
         }
-        do throws(VaultError) {
-            _ = try RemoteHeads(
-                files: vault.files, config: state.config, tracked: state.namedBranch.headRefID)
-            _ = try vault.mergeState()
-            _ = try vault.files.readObject("pending_registration.json")
-            _ = try vault.remotes()
-            _ = try Journal.read(vault.files)
-        } catch {
-            guard error.isDamage else { throw error }
-            report.broken.append(finding(error.path ?? "local", .state, error.message))
+        let files = vault.files
+        func check(_ read: () throws(VaultError) -> Void) throws(VaultError) {
+            do throws(VaultError) { try read() } catch {
+                guard error.code != .ioError else { throw error }
+                report.broken.append(finding(error.path ?? "local", .state, error.message))
+            }
         }
+        try check { () throws(VaultError) in
+            _ = try RemoteHeads(files: files, config: state.config, tracked: state.namedBranch.headRefID)
+        }
+        try check { () throws(VaultError) in _ = try RemoteHeads.hasOthers(files) }
+        try check { () throws(VaultError) in _ = try vault.mergeState() }
+        try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
+        try check { () throws(VaultError) in _ = try vault.remotes() }
+        try check { () throws(VaultError) in _ = try Journal.read(files) }
+        try check { () throws(VaultError) in _ = try vault.notStored() }
+        try check { () throws(VaultError) in _ = try CloneSettings(files: files) }
     }
 }
 

@@ -64,7 +64,7 @@ extension Vault {
         try batch.commit()
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
-            scratch: lock.scratch, observer: observer)
+            scratch: lock.scratch, observer: observer, looksAround: false)
         let scratch = lock.scratch
         _ = try move.run(to: id, verb: "write") {
             try moveRef(state.headRef, from: state.head, to: id, scratch: scratch)

@@ -57,14 +57,7 @@ extension Directory {
     ///
     /// Links are not followed.
     package func removeTree(_ name: [UInt8]) throws(Errno) {
-        do throws(Errno) {
-            try removeFile(name)
-            return
-        } catch {
-            if error == .noSuchFile { return }
-            // Linux says EISDIR for a directory, POSIX allows EPERM.
-            if error != .isADirectory, error != .notPermitted { throw error }
-        }
+        if try removesFile(name) { return }
         try openDirectory(name).removeContents()
         do throws(Errno) {
             try removeDirectory(name)
@@ -74,8 +67,49 @@ extension Directory {
     }
 
     /// Removes everything in this directory.
+    ///
+    /// Folders in folders are moved up first, so that depth costs neither stack nor open files.
     package func removeContents() throws(Errno) {
-        for entry in try entries() { try removeTree(entry.name) }
+        var pending = try entries().map(\.name)
+        var number = 0
+        while let name = pending.popLast() {
+            if try removesFile(name) { continue }
+            let folder = try openDirectory(name)
+            for entry in try folder.entries() where try !folder.removesFile(entry.name) {
+                var moved: [UInt8]
+                repeat {
+                    number += 1
+                    moved = Array("vaultctl-removed-\(number)".utf8)
+                } while try statusIfPresent(of: moved) != nil
+                try folder.rename(entry.name, to: self, as: moved, replacing: false)
+                pending.append(moved)
+            }
+            do throws(Errno) {
+                try removeDirectory(name)
+            } catch {
+                if error != .noSuchFile { throw error }
+            }
+        }
+    }
+
+    /// Removes what is no directory; false where one stands, true also when nothing does.
+    private func removesFile(_ name: [UInt8]) throws(Errno) -> Bool {
+        do throws(Errno) {
+            try removeFile(name)
+            return true
+        } catch {
+            switch error {
+            case .noSuchFile: return true
+            // Linux says EISDIR for a directory, POSIX allows EPERM.
+            case .isADirectory, .notPermitted: return false
+            default: throw error
+            }
+        }
+    }
+
+    /// Whether an entry has exactly this name, and is not one that the file system takes for it.
+    package func lists(_ name: [UInt8]) throws(Errno) -> Bool {
+        try entries().contains { $0.name == name }
     }
 }
 

@@ -203,6 +203,18 @@ package struct FileSystemConformance: Sendable, CustomStringConvertible {
             #expect(try root.entries().map(\.name) == [name("kept")])
             #expect(try root.openDirectory(name("kept")).entries().count == 1)
         },
+        FileSystemConformance("removeTree removes folders of any depth") { subject in
+            let root = try subject.open()
+            try root.createDirectory(name("deep"), mode: 0o700)
+            var current = try root.openDirectory(name("deep"))
+            for level in 0..<2000 {
+                _ = try current.createFile(name("f\(level)"), mode: 0o600)
+                try current.createDirectory(name("d"), mode: 0o700)
+                current = try current.openDirectory(name("d"))
+            }
+            try root.removeTree(name("deep"))
+            #expect(try root.statusIfPresent(of: name("deep")) == nil)
+        },
     ]
 
     static func name(_ text: String) -> [UInt8] { Array(text.utf8) }

@@ -84,7 +84,7 @@ final class InMemoryDirectory: Directory {
         let now = fileSystem.clock.nowNs
         let (found, handle) = try fileSystem.tree.withLock { tree throws(Errno) in
             try InMemoryTree.check(name)
-            guard let found = try tree.node(inode).entries[name] else {
+            guard let found = tree.standing(name, in: try tree.node(inode)) else {
                 try checkFree(name, in: tree)
                 return makeFile(name, mode: mode, in: &tree, nowNs: now)
             }
@@ -155,7 +155,7 @@ final class InMemoryDirectory: Directory {
         try InMemoryTree.check(name)
         let node = try tree.node(inode)
         guard node.names > 0 else { throw .noSuchFile }
-        guard node.entries[name] == nil else { throw .fileExists }
+        guard tree.standing(name, in: node) == nil else { throw .fileExists }
     }
 
     private func makeFile(_ name: [UInt8], mode: UInt32, in tree: inout InMemoryTree, nowNs: Int64) -> (UInt64, UInt64)

@@ -8,11 +8,15 @@ package final class InMemoryFileSystem: FileSystem {
     let clock: any Clock
     let umask: UInt32
 
-    package init(clock: any Clock = TestClock(stepNs: 1), umask: UInt32 = 0o022, capacity: Int64 = .max) {
+    package init(
+        clock: any Clock = TestClock(stepNs: 1), umask: UInt32 = 0o022, capacity: Int64 = .max,
+        foldsNames: Bool = false
+    ) {
         self.clock = clock
         self.umask = umask
         var tree = InMemoryTree(nowNs: clock.nowNs)
         tree.capacity = capacity
+        tree.foldsNames = foldsNames
         self.tree = Locked(tree)
     }
 

@@ -37,6 +37,8 @@ struct InMemoryTree: Sendable {
     }
 
     static let root: UInt64 = 2
+    /// Names that differ in the case of ASCII letters are one name, as on a file system with `casefold`.
+    var foldsNames = false
 
     var nodes: [UInt64: Node] = [:]
     /// What of each node has reached the disk.
@@ -71,8 +73,16 @@ struct InMemoryTree: Sendable {
 
     func entry(_ name: [UInt8], in directory: UInt64) throws(Errno) -> UInt64 {
         try Self.check(name)
-        guard let inode = try node(directory).entries[name] else { throw .noSuchFile }
+        guard let inode = standing(name, in: try node(directory)) else { throw .noSuchFile }
         return inode
+    }
+
+    /// What stands at a name of a directory.
+    func standing(_ name: [UInt8], in node: Node) -> UInt64? {
+        if let found = node.entries[name] { return found }
+        guard foldsNames else { return nil }
+        func folded(_ name: [UInt8]) -> [UInt8] { name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 } }
+        return node.entries.first { folded($0.key) == folded(name) }?.value
     }
 
     /// Refuses what is not exactly one name.
@@ -135,7 +145,7 @@ struct InMemoryTree: Sendable {
         let targetNode = try node(target)
         guard targetNode.names > 0 else { throw .noSuchFile }
         let movedIsDirectory = try node(moved).kind == .directory
-        if let standing = targetNode.entries[newName] {
+        if let standing = standing(newName, in: targetNode) {
             guard replacing else { throw .fileExists }
             if standing == moved { return }
             let old = try node(standing)

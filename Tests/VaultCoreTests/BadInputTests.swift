@@ -30,7 +30,8 @@ struct Forger {
             JSONMember(name: "tree_id", value: .optional(entry.target.folder?.text)),
             JSONMember(name: "name_enc", value: .string(try cipher.sealText(entry.name.span))),
             JSONMember(name: "size_enc", value: try file.map { try sealed("\($0.size)") } ?? .null),
-            JSONMember(name: "content_hash_enc", value: .null),
+            JSONMember(
+                name: "content_hash_enc", value: try file?.contentHash.map { try sealed($0.hex) } ?? .null),
             JSONMember(name: "content_type_enc", value: .null),
             JSONMember(name: "large", value: .bool(false)),
         ])
@@ -138,6 +139,59 @@ final class BadInputTests {
         #expect(try vault.list().count == 1)
     }
 
+    @Test(arguments: [Int64(1), 2]) func `an entry that says other things of a blob than it holds is found by fsck`(
+        size: Int64
+    ) async throws {
+        let (_, vault, blob) = try vaultWithFile()
+        let right = ContentHash(digest: try SHA256.hash([1].span))
+        let wrong = ContentHash(digest: try SHA256.hash([2].span))
+        func entry(_ name: String, _ hash: ContentHash, _ size: Int64) -> TreeEntry {
+            TreeEntry(
+                name: Array(name.utf8),
+                target: .file(
+                    FileEntry(blobID: blob, size: size, contentHash: hash, contentType: "", isLarge: false)))
+        }
+        try Forger(vault: vault).head([entry("f", size == 1 ? wrong : right, size)])
+        let report = try await vault.fsck()
+        #expect(!report.isClean)
+        #expect(report.corrupt.map(\.id) == [blob.text])
+        #expect(report.corrupt.map { $0.path?.description } == ["f"])
+        try Forger(vault: vault).head([entry("f", right, 1)])
+        #expect(try vault.status().changes.isEmpty)
+    }
+
+    @Test func `an object that another process mended is not moved away`() throws {
+        let (setting, vault, blob) = try vaultWithFile()
+        let data = try folder(setting, ".sg_vault/bare/data")
+        let sound = try #require(try data.readFileIfPresent(Array(blob.text.utf8), limit: 1 << 20))
+        #expect(!vault.store.quarantine(blob))
+        #expect(try data.readFileIfPresent(Array(blob.text.utf8), limit: 1 << 20) == sound)
+        try overwrite(blob.text, in: data) { $0[0] ^= 1 }
+        #expect(vault.store.quarantine(blob))
+        #expect(try !vault.store.holds(blob))
+    }
+
+    @Test func `content that nobody told the size of is inflated piece by piece`() throws {
+        let (_, vault, _) = try vaultWithFile()
+        let zeros = [UInt8](repeating: 0, count: 40 << 20)
+        let object = try vault.cipher.sealBlob(zeros.span, deflate: true, random: SecureRandom())
+        #expect(object.count < 1 << 20)
+        let lock = try vault.lock()
+        let batch = vault.newBatch(width: .short, scratch: lock.scratch)
+        let id = try batch.add(object)
+        try batch.commit()
+        let entry = FileEntry(blobID: id, size: 1, contentHash: nil, contentType: "", isLarge: false)
+        let reader = BlobReader(store: vault.store, cipher: vault.cipher)
+        var largest = 0
+        var total = 0
+        try reader.stream(entry) { piece in
+            largest = max(largest, piece.count)
+            total += piece.count
+        }
+        #expect(total == zeros.count)
+        #expect(largest <= 16 << 20)
+    }
+
     @Test func `a store that answers another object's bytes is found out`() async throws {
         let (setting, vault, blob) = try vaultWithFile()
         let data = try folder(setting, ".sg_vault/bare/data")
@@ -239,6 +293,35 @@ final class BadInputTests {
             }
             #expect(try again.status().isClean)
             #expect(try again.list().count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        "remote_heads.json", "remotes.json", "merge_state.json", "pending_registration.json",
+        "vaultctl/config.json", "vaultctl/baselines.json", "vaultctl/not-stored.json", "vaultctl/journal",
+    ])
+    func `fsck names every state file that does not read`(name: String) async throws {
+        let (setting, vault, _) = try vaultWithFile()
+        let local = try folder(setting, ".sg_vault/local")
+        let parts = name.split(separator: "/").map { Array($0.utf8) }
+        let place = parts.count == 1 ? local : try local.openDirectory(parts[0])
+        try place.removeTree(parts[parts.count - 1])
+        try place.createFile(parts[parts.count - 1], mode: 0o600).write(Array("{\"v\":1".utf8).span)
+        let report = try await vault.fsck()
+        #expect(!report.isClean)
+        #expect(report.broken.map(\.id).contains { $0.hasSuffix(name) }, "\(report.broken.map(\.id))")
+    }
+
+    @Test func `a settings file that does not read has one outcome`() throws {
+        let (setting, vault, _) = try vaultWithFile()
+        for content in ["{", "[]", "\"x\""] {
+            let own = try folder(setting, ".sg_vault/local/vaultctl")
+            try own.removeTree(Array("config.json".utf8))
+            try own.createFile(Array("config.json".utf8), mode: 0o600).write(Array(content.utf8).span)
+            try setting.write(content, to: "g", in: "a")
+            #expect(throws: VaultError.coded(.usage)) { try vault.commit() }
+            #expect(throws: VaultError.coded(.usage)) { try vault.settings() }
+            #expect(throws: VaultError.coded(.usage)) { try vault.setSetting("commit.sign", to: .bool(true)) }
         }
     }
 

@@ -8,8 +8,14 @@ public struct CloneSettings: Sendable {
 
     static let fileName = "config.json"
 
+    /// - Throws: `usage` when the file does not read: it is people who edit it.
     init(files: LocalFiles) throws(VaultError) {
-        values = try files.readOwn(Self.fileName) ?? .object([])
+        do throws(VaultError) { values = try files.readOwn(Self.fileName) ?? .object([]) } catch {
+            guard error.code == .objectCorrupt else { throw error }
+            throw VaultError(
+                .usage, error.message, hint: "mend the file, or remove it for the defaults",
+                path: "local/vaultctl/\(Self.fileName)")
+        }
     }
 
     /// The value of a setting as JSON, or nil when this clone does not set it.

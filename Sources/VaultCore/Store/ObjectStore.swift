@@ -139,15 +139,28 @@ final class ObjectStore: ObjectReading {
 
     /// Moves a corrupt object out of the way, so that the next fetch brings it again.
     ///
-    /// A clone that can not be written keeps it where it is; every reader will find it corrupt again.
+    /// It is hashed once more where it can not be replaced any more, and put back when another process has mended it in
+    /// between. A clone that can not be written keeps it where it is; every reader will find it corrupt again.
     @discardableResult
     func quarantine(_ id: ObjectID) -> Bool {
         do {
             let place = try layout.ownSubfolder("quarantine")
             try folder.rename(id.text.bytes, to: place, as: id.text.bytes, replacing: true)
-            return true
+            guard try isSound(id, in: place) else { return true }
+            try place.rename(id.text.bytes, to: folder, as: id.text.bytes, replacing: true)
+            return false
         } catch {
             return false
+        }
+    }
+
+    private func isSound(_ id: ObjectID, in place: any Directory) throws -> Bool {
+        let file = try place.openFile(id.text.bytes)
+        var hash = try SHA256()
+        while true {
+            let chunk = try file.read(upTo: 1 << 20)
+            if chunk.isEmpty { return id.matches(digest: try hash.finish()) }
+            try hash.update(chunk.span)
         }
     }
 

@@ -54,12 +54,13 @@ struct Checkout: Sendable {
     /// - Throws: on the first file that can not be written for a reason that another try could mend; the caller
     ///   does not move the head then.
     func write(_ items: [CheckoutItem]) throws -> Outcome {
-        try makeFolders(items)
+        let foldsNames = try foldsNames()
+        let taken = try makeFolders(items, foldsNames: foldsNames)
         let groups = grouped(items)
         let outcome = Locked(Outcome())
         let total = items.count
         try pool.forEach(count: groups.count) { index in
-            let part = try write(group: items[groups[index]])
+            let part = try write(group: items[groups[index]], taken: taken, foldsNames: foldsNames)
             let done = outcome.withLock { outcome -> (Int, Int64) in
                 outcome.written += part.written
                 outcome.notStored += part.notStored
@@ -72,11 +73,6 @@ struct Checkout: Sendable {
         result.written.sort { $0.path < $1.path }
         result.notStored.sort { $0.path.lexicographicallyPrecedes($1.path) }
         return result
-    }
-
-    /// Makes everything written so far durable.
-    func sync() throws(VaultError) {
-        try attempt("cannot sync the working copy") { () throws(Errno) in try root.syncFileSystem() }
     }
 
     private func grouped(_ items: [CheckoutItem]) -> [Range<Int>] {
@@ -92,8 +88,16 @@ struct Checkout: Sendable {
         return groups
     }
 
-    private func makeFolders(_ items: [CheckoutItem]) throws(VaultError) {
+    private func foldsNames() throws(VaultError) -> Bool {
+        try attempt("cannot look at the working copy") { () throws(Errno) in try root.foldsNames() }
+    }
+
+    /// Makes the folders of the items.
+    ///
+    /// - Returns: Those in whose place a folder stands that the file system takes for the same name.
+    private func makeFolders(_ items: [CheckoutItem], foldsNames: Bool) throws(VaultError) -> Set<VaultPath> {
         var made: Set<VaultPath> = []
+        var taken: Set<VaultPath> = []
         for item in items {
             guard let parent = item.path.parent, !made.contains(parent) else { continue }
             var current: any Directory = root
@@ -102,7 +106,9 @@ struct Checkout: Sendable {
                 path = path.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
                 do throws(Errno) {
                     do throws(Errno) {
+                        let above = current
                         current = try current.openDirectory(segment)
+                        if foldsNames, let path, try !above.lists(segment) { taken.insert(path) }
                     } catch .noSuchFile {
                         try current.createDirectory(segment, mode: 0o777)
                         current = try current.openDirectory(segment)
@@ -115,11 +121,18 @@ struct Checkout: Sendable {
                 if let path { made.insert(path) }
             }
         }
+        return taken
     }
 
-    private func write(group items: ArraySlice<CheckoutItem>) throws -> Outcome {
+    private func write(
+        group items: ArraySlice<CheckoutItem>, taken: Set<VaultPath>, foldsNames: Bool
+    ) throws -> Outcome {
         var outcome = Outcome()
         guard let first = items.first else { return outcome }
+        if !taken.isEmpty, taken.contains(where: { first.path.isAtOrBelow($0) }) {
+            outcome.notStored = items.map { SkippedEntry(path: $0.path.bytes, reason: .nameTaken) }
+            return outcome
+        }
         let folder: any Directory
         do throws(Errno) {
             folder = try root.openDirectory(beneath: first.path.parent?.bytes ?? [])
@@ -136,14 +149,30 @@ struct Checkout: Sendable {
                 try failPoints.hit(.checkoutBeforeFile)
             } catch { throw VaultError.io(error, "interrupted") }
             do {
+                if foldsNames, try isTaken(name, in: folder) {
+                    outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTaken))
+                    continue
+                }
                 let (stat, bytes) = try write(item, named: name, in: folder)
                 outcome.written.append((item.path, stat))
                 outcome.bytes += bytes
+            } catch let error as VaultError where error.code == .dirtyTree && foldsNames {
+                // Another worker may have been first with the other name.
+                guard try isTaken(name, in: folder) else { throw error }
+                outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTaken))
             } catch let error as VaultError where error.cause == "\(Errno.nameTooLong)" {
                 outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTooLong))
             }
         }
         return outcome
+    }
+
+    /// Whether something stands at a name whose own name is another one.
+    private func isTaken(_ name: [UInt8], in folder: any Directory) throws(VaultError) -> Bool {
+        try attempt("cannot look at the working copy") { () throws(Errno) in
+            guard try folder.statusIfPresent(of: name) != nil else { return false }
+            return try !folder.lists(name)
+        }
     }
 
     private func write(
@@ -217,7 +246,7 @@ struct Checkout: Sendable {
         if !holds { throw changed(item.path) }
     }
 
-    private static func changed(_ path: VaultPath) -> VaultError {
+    static func changed(_ path: VaultPath) -> VaultError {
         VaultError(
             .dirtyTree, "\(path) was changed while this command ran, and is left as it is",
             hint: "commit it, or move it away, and run the command again", path: path.description)
@@ -236,44 +265,6 @@ struct Checkout: Sendable {
         }
         try parent.removeDirectory(name)
         return true
-    }
-
-    /// Removes tracked files and the folders that they leave empty.
-    ///
-    /// A path with anything but a plain file at it, or nothing, is left alone.
-    /// - Throws: `dirtyTree` for a file that is not the one that was looked at.
-    func remove(_ items: [CheckoutRemoval]) throws(VaultError) {
-        var parents: Set<VaultPath> = []
-        for item in items {
-            let path = item.path
-            do throws(Errno) {
-                let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
-                let status = try folder.status(of: path.lastSegment)
-                guard status.kind == .regular else { continue }
-                guard StatKey(status) == item.expected else { throw .fileExists }
-                try folder.removeFile(path.lastSegment)
-            } catch .fileExists {
-                throw Self.changed(path)
-            } catch {
-                switch error {
-                case .noSuchFile, .notADirectory, .tooManyLinks: break
-                default: throw .io(error, "cannot remove \(path)", path: path.description)
-                }
-            }
-            var parent = path.parent
-            while let folder = parent, parents.insert(folder).inserted { parent = folder.parent }
-        }
-        // Deepest first: a folder is emptied before its parent is tried.
-        for folder in parents.sorted(by: { $0.segments.count > $1.segments.count }) {
-            do throws(Errno) {
-                try root.openDirectory(beneath: folder.parent?.bytes ?? []).removeDirectory(folder.lastSegment)
-            } catch {
-                switch error {
-                case .directoryNotEmpty, .fileExists, .noSuchFile, .notADirectory, .tooManyLinks: break
-                default: throw .io(error, "cannot remove the folder \(folder)", path: folder.description)
-                }
-            }
-        }
     }
 
     private static func inTheWay(_ errno: Errno, _ path: VaultPath) -> VaultError {

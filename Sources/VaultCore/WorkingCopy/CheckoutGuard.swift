@@ -42,9 +42,10 @@ struct CheckoutGuard: Sendable {
     /// - Throws: `dirtyTree`, naming the paths in the way; nothing has been written then.
     func plan(_ differences: [TreeDifference]) throws -> Plan {
         let removed = Set(differences.filter { $0.new == nil }.map(\.path))
+        let foldsNames = try attempt("cannot look at the working copy") { () throws(Errno) in try root.foldsNames() }
         let steps = try pool.map(count: (differences.count + 63) / 64) { index -> [Step] in
             try differences[index * 64..<min(differences.count, index * 64 + 64)].map { item in
-                try step(item, removed: removed)
+                try step(item, removed: removed, foldsNames: foldsNames)
             }
         }.flatMap { $0 }
         var plan = Plan()
@@ -65,8 +66,8 @@ struct CheckoutGuard: Sendable {
         return plan
     }
 
-    private func step(_ item: TreeDifference, removed: Set<VaultPath>) throws -> Step {
-        let disk = try onDisk(item.path)
+    private func step(_ item: TreeDifference, removed: Set<VaultPath>, foldsNames: Bool) throws -> Step {
+        let disk = try onDisk(item.path, foldsNames: foldsNames)
         switch (item.old, item.new, disk) {
         case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .blockedBy): return .nothing
         case (let old?, nil, .file(let hash, let stat)):
@@ -93,7 +94,7 @@ struct CheckoutGuard: Sendable {
     func rollback(_ differences: [TreeDifference]) throws -> Plan {
         var plan = Plan()
         for item in differences {
-            let disk = try onDisk(item.path)
+            let disk = try onDisk(item.path, foldsNames: root.foldsNames())
             switch (item.old, item.new, disk) {
             case (let old, let new?, .file(let hash, let stat)):
                 let isOurs = try hash == contentHash(new) || isTorn(item.path, new)
@@ -113,13 +114,14 @@ struct CheckoutGuard: Sendable {
         return plan
     }
 
-    private func onDisk(_ path: VaultPath) throws -> OnDisk {
+    private func onDisk(_ path: VaultPath, foldsNames: Bool) throws -> OnDisk {
         do {
             var folder: any Directory = root
             var walked: VaultPath?
             for segment in path.parent?.segments ?? [] {
                 walked = walked.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
                 do throws(Errno) {
+                    if foldsNames, try !folder.lists(segment) { return .absent }
                     folder = try folder.openDirectory(segment)
                 } catch {
                     switch error {
@@ -129,6 +131,7 @@ struct CheckoutGuard: Sendable {
                     }
                 }
             }
+            if foldsNames, try !folder.lists(path.lastSegment) { return .absent }
             switch try folder.status(of: path.lastSegment).kind {
             case .directory: return .folder
             case .regular: break

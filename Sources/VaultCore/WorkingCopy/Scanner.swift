@@ -128,10 +128,14 @@ struct Scanner: Sendable {
             entries = try directory.entries()
         } catch {
             switch error {
-            case .noSuchFile, .notADirectory, .tooManyLinks:
-                if folder.isEmpty { throw VaultError.io(error, "cannot read the working copy") }
-                return result  // gone or replaced since its parent was read: its files are deleted
-            case .tooManyOpenFiles:
+            case .noSuchFile where !folder.isEmpty:
+                return result  // gone since its parent was read: its files are deleted
+            case .notADirectory where !folder.isEmpty, .tooManyLinks where !folder.isEmpty:
+                // Replaced by a link or a file since its parent was read: the next look tells which.
+                result.skipped.append(SkippedEntry(path: folder, reason: .symbolicLink))
+                result.kept.append(range(below: folder))
+                return result
+            case .noSuchFile, .notADirectory, .tooManyLinks, .tooManyOpenFiles:
                 throw VaultError.io(error, "cannot read the working copy")
             default:
                 result.unreadable.append(SkippedEntry(path: folder, reason: .unreadable))

@@ -32,3 +32,15 @@ extension Vault {
         changes.cache.store(layout: layout, scratch: lock.scratch)
     }
 }
+
+extension Directory {
+    /// Whether the file system of this working copy takes names that differ in case for one name.
+    func foldsNames() throws(Errno) -> Bool {
+        // The vault's own folder is there, under its last name or the first one.
+        for name in [CloneLayout.vaultName, CloneLayout.newName] {
+            let other = name.map { (0x61...0x7A).contains($0) ? $0 & 0xDF : $0 }
+            if try statusIfPresent(of: other) != nil { return try !lists(other) }
+        }
+        return false
+    }
+}

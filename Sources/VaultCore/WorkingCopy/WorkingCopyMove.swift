@@ -11,6 +11,8 @@ struct WorkingCopyMove {
     let observer: any Observer
     /// This move was begun by a command that died.
     var isRecovery = false
+    /// Look at the files that the move does not touch as well, to tell what uncommitted work was kept.
+    var looksAround = true
 
     /// What the move did.
     struct Outcome: Sendable {
@@ -35,7 +37,7 @@ struct WorkingCopyMove {
         }
         let differences = try TreeDiff(trees: trees).files(from, to)
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
-        let dirty = try vault.look(tracked)
+        let dirty = looksAround ? try vault.look(tracked) : nil
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: isRecovery,
@@ -64,10 +66,10 @@ struct WorkingCopyMove {
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.checkoutBeforeHead) }
         try finish()
         try Journal.remove(vault.files)
-        store(dirty.cache, differences, written, tree: to)
+        store(dirty?.cache ?? tracked, differences, written, tree: to)
         return Outcome(
-            changes: TreeDiff.changes(differences.filter { !$0.isSameContent }), keptDirty: kept(dirty, differences),
-            notStored: written.notStored)
+            changes: TreeDiff.changes(differences.filter { !$0.isSameContent }),
+            keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
     }
 
     private var blobs: BlobReader { BlobReader(store: vault.store, cipher: vault.cipher) }
@@ -80,7 +82,7 @@ struct WorkingCopyMove {
         try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeFirst) }
         try checkout.remove(plan.remove)
         let written = try checkout.write(plan.write)
-        if !plan.write.isEmpty || !plan.remove.isEmpty { try checkout.sync() }
+        try checkout.sync(plan.write.map(\.path), removed: plan.remove.map(\.path))
         return written
     }
 
@@ -143,6 +145,7 @@ extension Vault {
             guard let found = try Journal.read(files) else { return .settled }
             journal = found
         } catch {
+            guard error.code != .ioError else { throw error }
             return .stuck(error)
         }
         do {
