@@ -60,7 +60,7 @@ private struct CloneOperation {
         let named = try vault.trackedBranch(of: nil, index)
         let listed = try await remote.list(.all)
         try await checkSpace(place.root)
-        let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch)
+        let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch, isNewStore: true)
         let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: observer)
         // What nothing refers to may be anything; the walk below insists on what is needed.
         var sweep = fetcher
@@ -84,7 +84,7 @@ private struct CloneOperation {
         var branch: BranchRecord?
         if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
         try writeLocal(new, snapshot, branch)
-        let checkout = try head.map { try checkOut($0, vault, new.scratch, place.root) }
+        let checkout = try head.map { try checkOut($0, closure, new.scratch, place.root) }
         return CloneResult(
             directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
@@ -248,13 +248,12 @@ private struct CloneOperation {
     }
 
     private func checkOut(
-        _ head: ObjectID, _ vault: Vault, _ scratch: ScratchArea, _ root: any Directory
+        _ head: ObjectID, _ closure: ClosureFetcher, _ scratch: ScratchArea, _ root: any Directory
     ) throws -> Checkout.Outcome {
         guard key.mode != .bare else { return Checkout.Outcome() }
-        let graph = CommitGraph(store: vault.store, cipher: vault.cipher)
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
-        let tree = try graph.tree(of: head)
-        let files = try trees.files(tree)
+        let vault = closure.vault
+        let tree = try closure.graph.tree(of: head)
+        let files = try closure.trees.files(tree)
         let needed = files.reduce(Int64(0)) { sum, file in
             let (total, overflows) = sum.addingReportingOverflow(max(0, file.entry.size))
             return overflows ? .max : total
@@ -265,7 +264,8 @@ private struct CloneOperation {
                 .noSpace, "the files need \(needed) bytes and \(free.bytes) are free", hint: "clone elsewhere")
         }
         let checkout = Checkout(
-            root: root, scratch: scratch, blobs: BlobReader(store: vault.store, cipher: vault.cipher),
+            root: root, scratch: scratch,
+            blobs: BlobReader(store: vault.store, cipher: vault.cipher, batch: closure.fetcher.batch), isNew: true,
             pool: environment.pool, observer: observer, failPoints: environment.failPoints)
         let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
         var cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)

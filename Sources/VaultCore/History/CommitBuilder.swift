@@ -64,7 +64,9 @@ extension Vault {
     }
 
     /// A batch of new objects at the vault's id width.
-    func newBatch(width: IDWidth, scratch: ScratchArea) -> ObjectBatch {
-        ObjectBatch(store: store, layout: layout, scratch: scratch, width: width, pool: environment.pool)
+    func newBatch(width: IDWidth, scratch: ScratchArea, isNewStore: Bool = false) -> ObjectBatch {
+        ObjectBatch(
+            store: store, layout: layout, scratch: scratch, width: width, pool: environment.pool,
+            isNewStore: isNewStore)
     }
 }

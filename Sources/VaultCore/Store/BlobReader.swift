@@ -6,15 +6,18 @@ internal import VaultSystem
 struct BlobReader: Sendable {
     let store: ObjectStore
     let cipher: VaultCipher
+    /// A batch that may have objects in memory still.
+    var batch: ObjectBatch?
 
     private static let chunk = 1 << 20
     private static let inflatePiece = 8 << 10
 
     /// The whole content of a blob whose object is small enough to be read at once; nil when it is larger.
     func small(_ entry: FileEntry) throws(VaultError) -> [UInt8]? {
-        guard entry.size <= Int64(ObjectStore.inlineLimit),
-            let object = try store.readSmall(entry.blobID, limit: ObjectStore.inlineLimit)
-        else { return nil }
+        guard entry.size <= Int64(ObjectStore.inlineLimit) else { return nil }
+        var found = batch?.recent(entry.blobID)
+        if found == nil { found = try store.readSmall(entry.blobID, limit: ObjectStore.inlineLimit) }
+        guard let object = found else { return nil }
         // What an entry does not tell the size of may inflate a thousandfold: that is streamed.
         if entry.contentHash == nil, object.bytes.starts(with: VaultCipher.deflateMagic) { return nil }
         return try decoding("blob \(entry.blobID.text)", object: entry.blobID.text) { () throws(FormatError) in

@@ -7,6 +7,9 @@ internal import VaultSystem
 ///
 /// Dropping a batch removes what it wrote.
 ///
+/// The batch of a new clone writes into the store at once, for nobody sees the store before all of it is complete and
+/// durable, and keeps the last small objects in memory, to be checked out from there.
+///
 /// Used from several threads at once.
 final class ObjectBatch: Sendable {
     private struct Staged {
@@ -17,7 +20,11 @@ final class ObjectBatch: Sendable {
         var staged: [Staged] = []
         /// The scratch name of every object in this batch.
         var names: [ObjectID: [UInt8]] = [:]
+        var objects = 0
         var bytes: Int64 = 0
+        /// Objects kept in memory, and their bytes.
+        var recent: [ObjectID: [UInt8]] = [:]
+        var recentBytes = 0
     }
 
     private let store: ObjectStore
@@ -26,12 +33,23 @@ final class ObjectBatch: Sendable {
     private let width: IDWidth
     /// What the work on the batch runs on; whoever fills it asks here whether to go on.
     let pool: WorkerPool
+    private let isNewStore: Bool
+    /// Where objects are written before they are named; in a new store they have their names already.
+    private let place: any Directory
     private let state = Locked(State())
+
+    private static let recentLimit = 32 << 20
 
     /// Up to this many objects are synced one by one; above, one flush of the file system is cheaper.
     private static let individualSyncs = 24
 
-    init(store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth, pool: WorkerPool) {
+    /// * `isNewStore`: Whether the store is that of a clone that is thrown away unless all of it succeeds.
+    init(
+        store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth, pool: WorkerPool,
+        isNewStore: Bool = false
+    ) {
+        self.isNewStore = isNewStore
+        place = isNewStore ? layout.data : scratch.directory
         self.store = store
         self.layout = layout
         self.scratch = scratch
@@ -47,7 +65,7 @@ final class ObjectBatch: Sendable {
 
     /// Objects staged so far, and their bytes.
     var count: (objects: Int, bytes: Int64) {
-        state.withLock { ($0.staged.count, $0.bytes) }
+        state.withLock { ($0.objects, $0.bytes) }
     }
 
     /// Whether this batch holds the object already.
@@ -57,12 +75,19 @@ final class ObjectBatch: Sendable {
 
     /// Reads a staged object back; nil when this batch does not hold it.
     func read(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject? {
-        guard let name = state.withLock({ $0.names[id] }) else { return nil }
+        let (name, recent) = state.withLock { ($0.names[id], $0.recent[id]) }
+        guard let name else { return nil }
+        if let recent, recent.count <= limit { return VerifiedObject(checked: recent, as: id) }
         let bytes = try attempt("cannot read back object \(id.text)") { () throws(Errno) in
-            try scratch.directory.contents(name, limit: limit)
+            try place.contents(name, limit: limit)
         }
         guard let bytes else { return nil }  // named in the store by now
         return try VerifiedObject(checking: bytes, as: id)
+    }
+
+    /// A staged object that is still in memory.
+    func recent(_ id: ObjectID) -> VerifiedObject? {
+        state.withLock { $0.recent[id] }.map { VerifiedObject(checked: $0, as: id) }
     }
 
     /// Adds ciphertext under the id that it has.
@@ -81,23 +106,33 @@ final class ObjectBatch: Sendable {
 
     private func stage(_ id: ObjectID, _ bytes: [UInt8]) throws(VaultError) {
         guard !stages(id) else { return }
-        let name = try scratch.freshName()
+        let name = isNewStore ? id.text.bytes : try scratch.freshName()
         do throws(Errno) {
-            let file = try scratch.directory.createFile(name, mode: 0o666)
+            let file = try place.createFile(name, mode: 0o666)
             try file.write(bytes.span)
+        } catch .fileExists where isNewStore {
+            return  // another thread has the same object
         } catch {
-            discard(name)
+            try? place.removeFile(name)
             throw .io(error, "cannot store an object", path: id.text)
         }
         register(id, name, size: Int64(bytes.count))
+        guard isNewStore else { return }
+        state.withLock { state in
+            guard state.recentBytes + bytes.count <= Self.recentLimit else { return }
+            state.recentBytes += bytes.count
+            state.recent[id] = bytes
+        }
     }
 
     /// Takes a written file into the batch, unless another thread was first with the same object.
     private func register(_ id: ObjectID, _ name: [UInt8], size: Int64) {
+        let isNewStore = isNewStore
         let isNew = state.withLock { state -> Bool in
             guard state.names[id] == nil else { return false }
             state.names[id] = name
-            state.staged.append(Staged(id: id, temporary: name))
+            state.objects += 1
+            if !isNewStore { state.staged.append(Staged(id: id, temporary: name)) }
             state.bytes += size
             return true
         }
@@ -122,7 +157,14 @@ final class ObjectBatch: Sendable {
             throw VaultError(.objectCorrupt, "object \(id.text) arrived with other bytes", object: id.text)
         }
         let id = id ?? ObjectID(digest: digest, width: width)
-        register(id, name, size: size)
+        if isNewStore {
+            try attempt("cannot store object \(id.text)") { () throws(Errno) in
+                try scratch.directory.rename(name, to: place, as: id.text.bytes, replacing: true)
+            }
+            register(id, id.text.bytes, size: size)
+        } else {
+            register(id, name, size: size)
+        }
         return id
     }
 
@@ -133,7 +175,7 @@ final class ObjectBatch: Sendable {
 
     /// Makes all objects durable and gives them their names.
     ///
-    /// Afterwards refs may point at them.
+    /// Afterwards refs may point at them. (The objects of a new store become durable with everything else of it.)
     func commit() throws {
         let staged = state.withLock { $0.staged }
         guard !staged.isEmpty else { return }

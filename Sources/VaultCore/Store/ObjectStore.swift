@@ -20,6 +20,12 @@ struct VerifiedObject: Sendable {
         self.id = id
         self.bytes = bytes
     }
+
+    /// Bytes that were checked against the id before and have not left memory since.
+    init(checked bytes: [UInt8], as id: ObjectID) {
+        self.id = id
+        self.bytes = bytes
+    }
 }
 
 /// Where checked objects can be read from.

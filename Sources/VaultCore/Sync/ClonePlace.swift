@@ -111,6 +111,8 @@ final class ClonePlace: Sendable {
     func publish() throws(VaultError) -> String {
         try attempt("cannot give the clone its name", path: target.text) { () throws(Errno) in
             let vault = CloneLayout.newName
+            // In the target itself the name alone makes it a clone: everything is durable before it has it.
+            if wrapper == nil { try root.syncFileSystem() }
             try root.rename(vault, to: root, as: CloneLayout.vaultName, replacing: false)
             try root.syncFileSystem()
             guard let wrapper else { return }

@@ -118,8 +118,17 @@ final class FolderStore: Sendable {
                 }
             }
             found.sort { $0.name.lexicographicallyPrecedes($1.name) }
-            for (_, id) in found {
-                result.append((id, withSizes ? try open(id)?.size ?? 0 : 0))
+            let opened = try attempt("cannot list \(location)") { () throws(Errno) in try folder(area) }
+            guard withSizes, let folder = opened else {
+                result += found.map { ($0.id, 0) }
+                continue
+            }
+            for (name, id) in found {
+                let status = try attempt("cannot look at \(id.path) of \(location)", path: id.path) {
+                    () throws(Errno) in try folder.statusIfPresent(of: name)
+                }
+                let isLink = status?.kind == .symbolicLink
+                result.append((id, isLink ? try open(id)?.size ?? 0 : status?.size ?? 0))
             }
         }
         return result

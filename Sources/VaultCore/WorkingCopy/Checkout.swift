@@ -32,6 +32,8 @@ struct Checkout: Sendable {
     let root: any Directory
     let scratch: ScratchArea
     let blobs: BlobReader
+    /// The working copy is that of a clone which is thrown away unless all of it succeeds: files are written in place.
+    var isNew = false
     let pool: WorkerPool
     let observer: any Observer
     let failPoints: FailPoints
@@ -175,9 +177,28 @@ struct Checkout: Sendable {
         }
     }
 
+    private func writeNew(
+        _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
+    ) throws -> (stat: StatKey?, bytes: Int64) {
+        let file: any File
+        do throws(Errno) {
+            file = try folder.createFile(name, mode: 0o666)
+        } catch .fileExists {
+            throw Self.changed(item.path)
+        } catch {
+            throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
+        }
+        let isProven = try fill(file, with: item)
+        let status = try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
+            try file.status()
+        }
+        return (isProven ? StatKey(status) : nil, status.size)
+    }
+
     private func write(
         _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
     ) throws -> (stat: StatKey?, bytes: Int64) {
+        if isNew { return try writeNew(item, named: name, in: folder) }
         var existing: FileStatus?
         do throws(Errno) {
             existing = try folder.status(of: name)
