@@ -45,7 +45,11 @@ struct ChangeDetector: Sendable {
         var toRead: [(candidate: ScanResult.Candidate, entry: IndexEntry, position: Int)] = []
         for candidate in scan.candidates {
             guard let position = candidate.tracked else {
-                result.added.append(candidate)
+                if isUnreadable(candidate) {
+                    result.unreadable.append(SkippedEntry(path: candidate.path.bytes, reason: .unreadable))
+                } else {
+                    result.added.append(candidate)
+                }
                 continue
             }
             let entry = tracked.entries[position]
@@ -78,6 +82,20 @@ struct ChangeDetector: Sendable {
         result.deleted = scan.deleted.map { tracked.entries[$0] } + vanished
         if !vanished.isEmpty { result.deleted.sort { $0.path < $1.path } }
         return result
+    }
+
+    /// Whether an untracked file refuses to be opened, which a commit would run into.
+    ///
+    /// Asked only of those that are not readable for everybody.
+    private func isUnreadable(_ candidate: ScanResult.Candidate) -> Bool {
+        guard candidate.status.mode & 0o444 != 0o444 else { return false }
+        do throws(Errno) {
+            let folder = try root.openDirectory(beneath: candidate.path.parent?.bytes ?? [])
+            _ = try folder.openFile(candidate.path.lastSegment)
+            return false
+        } catch {
+            return error == .permissionDenied || error == .notPermitted
+        }
     }
 
     private func read(
