@@ -8,9 +8,12 @@ package enum Program {
         ProcessContext.disableCoreDumps()
         let code: Int32
         do throws(Errno) {
+            try StandardStreams.reserve()
             code = run(try Surroundings.process())
         } catch {
-            try? StandardStreams.write("vaultctl: cannot find the working directory: \(error)\n", to: .error)
+            try? StandardStreams.write(
+                "vaultctl: cannot start: the standard streams or the working directory can not be used: \(error)\n",
+                to: .error)
             code = ExitCode.io.rawValue
         }
         ProcessContext.exit(code)
