@@ -12,8 +12,11 @@ final class Call: Sendable {
     let output: Output
     let messages: Messages
     let isJSON: Bool
+    /// The key that the options or the environment gave.
+    let givenKey = GivenText()
     private let loadedSettings = Locked<Settings?>(nil)
     private let chosenColour = Locked<Colour?>(nil)
+    private let answered = Locked(false)
 
     init(
         verb: Verb, arguments: ParsedArguments, surroundings: Surroundings, output: Output, messages: Messages
@@ -117,10 +120,35 @@ final class Call: Sendable {
         return colour
     }
 
+    // MARK: paths
+
+    /// A place of the local file system that was named on the command line.
+    /// - Throws: `usage` for a name that no file system takes.
+    func place(_ typed: [UInt8]) throws -> FilePath {
+        let path = workingDirectory.appending(relative: typed)
+        guard path.bytes.count < 4096, path.components.allSatisfy({ $0.count <= 255 }) else {
+            throw Usage.error("a path is too long: a name has at most 255 bytes, a path 4095", about: [verb])
+        }
+        return path
+    }
+
+    /// A path as a message shows it: relative to where the user stands when it lies at or below that.
+    func shown(_ path: FilePath) -> String {
+        let here = workingDirectory.components
+        let all = path.components
+        guard !here.isEmpty, all.starts(with: here) else { return path.text }
+        let rest = all.dropFirst(here.count)
+        return rest.isEmpty ? "." : FilePath(bytes: Array(rest.joined(separator: [UInt8(ascii: "/")]))).text
+    }
+
     // MARK: results
+
+    /// Whether the verb has done its work and only its report is left.
+    var isAnswered: Bool { answered.withLock { $0 } }
 
     /// Gives a result to whoever asked for it, as text or as JSON.
     func answer(_ result: some Rendered, exit: ExitCode = .ok) throws -> ExitCode {
+        answered.withLock { $0 = true }
         if isJSON {
             try output.write(
                 JSONDocument.result(schema: verb.document.schema, exit: exit, members: result.jsonMembers()))

@@ -32,7 +32,7 @@ struct Failure {
         case let error as VaultError: error
         case let error as FormatError: .format(error, "reading")
         case let error as Errno: .io(error, "a system call failed")
-        case let error as OutputFailure: .io(error.errno, "cannot write to standard output")
+        case let error as OutputFailure: error.failure(workIsDone: false)
         case let error as Interruption: VaultError(.cancelled, "stopped by signal \(error.signal)")
         case is CancellationError: VaultError(.cancelled, "stopped")
         case let error as CryptoError:

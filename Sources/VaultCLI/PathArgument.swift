@@ -31,7 +31,17 @@ struct PathArgument {
             components = prefix
             try append(FilePath(bytes: typed).components, to: &components, typed)
         }
-        return components.isEmpty ? nil : try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
+        guard !components.isEmpty else { return nil }
+        do throws(FormatError) {
+            return try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
+        } catch {
+            // What is typed is the user's mistake; only a name that no vault may hold has a code of its own.
+            throw error.code == .unsafePath ? VaultError.format(error, "the path can not be used") : tooLong()
+        }
+    }
+
+    private func tooLong() -> VaultError {
+        Usage.error("a path is longer than a vault can hold")
     }
 
     /// The paths that were meant; nil stands for the root, hence for everything.

@@ -38,6 +38,7 @@ enum CloneCommand {
             "vaultctl/clone/1",
             "directory, vault_id, mode, branch, clone_branch_id, head, commits, objects, bytes, files, "
                 + "unverified[{commit,status}], partial"),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {
@@ -47,8 +48,8 @@ enum CloneCommand {
         let access = try CloneArgument(call: call).key()
         let vaultID = access.vaultID
         let positionals = call.arguments.allPositionals
-        let directory = call.workingDirectory.appending(
-            relative: positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
+        let directory = try call.place(
+            positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
         let options = CloneOptions(bare: call.has(bare), readOnly: call.has(readOnly), server: server.text)
         let key = try CloneKey(access, options: options)
         let observer = call.observer()

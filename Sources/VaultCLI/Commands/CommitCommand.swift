@@ -44,6 +44,7 @@ enum CommitCommand {
             "vaultctl/commit/1",
             "commit{id,parents[],message,time_ms,branch} or null when there was nothing to commit (exit 1), added, "
                 + "modified, deleted, skipped[{path,reason}], signed"),
+        changes: true,
         action: .local { call in try run(call) })
 
     private static func run(_ call: Call) throws -> ExitCode {

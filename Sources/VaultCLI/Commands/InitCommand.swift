@@ -43,6 +43,7 @@ enum InitCommand {
         network: .onRequest,
         document: .init(
             "vaultctl/init/1", "directory, vault_id, branch, branch_id, head, server, key_written, pushed, key?"),
+        changes: true,
         action: .choose { call in
             call.has(push) ? .network { call in try await runWithPush(call) } : .local { call in try run(call) }
         })
@@ -77,7 +78,7 @@ enum InitCommand {
         var options = CreateOptions(existing: call.has(existing))
         options.format = try call.choice(format).flatMap(Int.init) ?? 1
         options.server = try ServerChoice.new(call)?.text
-        let directory = call.workingDirectory.appending(relative: call.arguments.allPositionals.first ?? [])
+        let directory = try call.place(call.arguments.allPositionals.first ?? [])
         let key = try key(call)
         if let keyFile = call.arguments.last(keyOut) {
             try SecretOutput(call: call).write(try key.text(), to: keyFile)
@@ -98,6 +99,7 @@ enum InitCommand {
 
     /// The key that was given, else a new one.
     private static func key(_ call: Call) throws -> VaultKey {
+        let source = SecretInput(call: call).source ?? ""
         guard let given = try SecretInput(call: call).given() else {
             return try VaultKey.generate(using: call.surroundings.vault.random)
         }
@@ -106,7 +108,12 @@ enum InitCommand {
         guard kind != .readPrivate, kind != .readPublic else {
             throw Usage.error("a vault is made with a vault key; this is a read key")
         }
-        let key = try given.withBytes { bytes in try VaultKey(parsing: bytes) }
+        let key: VaultKey
+        do throws(FormatError) {
+            key = try given.withBytes { (bytes) throws(FormatError) in try VaultKey(parsing: bytes) }
+        } catch {
+            throw SecretInput.malformed(error, source)
+        }
         guard key.isUsableByReference, key.vaultID.isServable else {
             throw Usage.error(
                 "no vault can be made with this key: the id needs 8 to 24 characters, the passphrase printable ASCII, "

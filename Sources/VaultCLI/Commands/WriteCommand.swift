@@ -37,6 +37,7 @@ enum WriteCommand {
         ],
         network: .onRequest,
         document: .init("vaultctl/write/1", "blob_id, commit_id, message, unchanged, paths{}"),
+        changes: true,
         action: .choose { call in
             call.has(push) ? .network { call in try await runWithPush(call) } : .local { call in try run(call) }
         })
@@ -72,7 +73,7 @@ enum WriteCommand {
         }
         let parts = try call.arguments.all(message).map { try call.text($0, of: "the message") }
         let request = WriteRequest(
-            files: files, message: parts.isEmpty ? nil : parts.joined(separator: "\n\n"),
+            files: files, message: parts.isEmpty ? nil : try CommitMessage.checked(parts.joined(separator: "\n\n")),
             expectedBlob: try call.text(ifBlob).map { try blob($0, call) })
         return try vault.write(request, observer: call.observer())
     }
@@ -85,7 +86,7 @@ enum WriteCommand {
     }
 
     private static func local(_ name: [UInt8], _ call: Call) throws -> ContentSource {
-        let path = call.workingDirectory.appending(relative: name)
+        let path = try call.place(name)
         guard let text = UTF8Text.validated(path.bytes.span) else {
             throw Usage.error("the name of a local file has to be UTF-8; give the content on standard input")
         }

@@ -3,14 +3,75 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
+/// The text of the key that was given to a run, once it has been read.
+final class GivenText: Sendable {
+    private final class Value: Sendable {
+        let bytes: SecretBytes
+
+        init(_ bytes: consuming SecretBytes) {
+            self.bytes = bytes
+        }
+    }
+
+    private let value = Locked<Value?>(nil)
+
+    /// Keeps a copy.
+    func keep(_ text: borrowing SecretBytes) throws {
+        let copy = Value(try text.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) })
+        value.withLock { $0 = copy }
+    }
+
+    /// A copy of what is kept.
+    func copy() throws -> SecretBytes? {
+        guard let kept = value.withLock({ $0 }) else { return nil }
+        return try kept.bytes.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) }
+    }
+}
+
 /// Gets the vault or read key from the first source that is present (spec 10 B.5).
 struct SecretInput {
     let call: Call
 
     /// The key for something, from any source; asks on the terminal as the last resort.
     func accessKey(for purpose: String) throws -> AccessKey {
+        let source = source ?? "the answer"
         let text = try key(for: purpose)
-        return try text.withBytes { bytes in try AccessKey.routing(argument: bytes, readKey: nil) }
+        return try text.withBytes { bytes in try Self.accessKey(bytes, from: source) }
+    }
+
+    /// A text as a key.
+    /// - Throws: `usage` when it has not the form of one, whatever its source.
+    static func accessKey(_ text: Span<UInt8>, from source: String, readKey: Span<UInt8>? = nil) throws -> AccessKey {
+        do throws(FormatError) {
+            return try AccessKey.routing(argument: text, readKey: readKey)
+        } catch {
+            throw malformed(error, source)
+        }
+    }
+
+    /// The error of a text that is no key.
+    static func malformed(_ error: FormatError, _ source: String) -> VaultError {
+        guard error.code == .invalidKey else { return .format(error, "reading the key") }
+        return Usage.error(
+            "\(source) holds no key: \(error.detail)", hint: "vaultctl keys classify tells what it holds")
+    }
+
+    /// The name of the source that `given` reads; nil when neither the options nor the environment name one.
+    var source: String? {
+        if let option = optionSource { return option }
+        let names = ["VAULTCTL_KEY_FILE", "VAULTCTL_KEY_COMMAND", "VAULTCTL_KEY"]
+        return names.first { call.surroundings.environment[$0] != nil }
+    }
+
+    /// The option that names a source.
+    var optionSource: String? {
+        [GlobalOptions.keyDescriptor, GlobalOptions.keyFile, GlobalOptions.keyCommand].first { call.has($0) }?.name
+    }
+
+    /// Refuses a key in an argument beside one in an option: one of them would go unused.
+    func checkSingleSource(_ argument: String) throws {
+        guard let option = optionSource else { return }
+        throw Usage.error("the key is given twice, as \(argument) and with '\(option)'", about: [call.verb])
     }
 
     /// The text of a key, from any source; asks on the terminal as the last resort.
@@ -26,9 +87,13 @@ struct SecretInput {
     }
 
     /// The text of a key from the options or the environment; nil when neither names a source.
+    ///
+    /// The source is read once in a run: a descriptor gives its bytes only once.
     func given() throws -> SecretBytes? {
+        if let kept = try call.givenKey.copy() { return kept }
         guard let text = try firstGiven() else { return nil }
         call.messages.secrets.remember(text)
+        try call.givenKey.keep(text)
         return text
     }
 
@@ -52,10 +117,13 @@ struct SecretInput {
         return text
     }
 
-    /// Refuses positionals that declare themselves private keys, whatever the verb.
+    /// Refuses positionals that declare themselves private keys or look like a generated one, whatever the verb.
+    ///
+    /// A file whose name looks like a key can be named with `./` before it.
     func checkDeclaredKeys() throws {
-        let kinds = call.arguments.allPositionals.map { KeyText.kind(of: $0.span) }
-        if kinds.contains(where: { $0 == .vault || $0 == .readPrivate }) {
+        let words = call.arguments.allPositionals
+        let kinds = words.map { KeyText.kind(of: $0.span) }
+        if kinds.contains(where: { $0 == .vault || $0 == .readPrivate }) || words.contains(where: Redaction.isBareKey) {
             try checkArgument("a private key as an argument")
         }
     }
@@ -105,7 +173,7 @@ struct SecretInput {
 
     private func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
         guard !name.isEmpty else { throw Usage.error("the file name of \(option) is empty") }
-        let path = call.workingDirectory.appending(relative: name)
+        let path = try call.place(name)
         let fileSystem = call.surroundings.vault.fileSystem
         let source = "the file of \(option)"
         if let status = try? fileSystem.status(of: path, followLinks: true), status.kind == .regular,
