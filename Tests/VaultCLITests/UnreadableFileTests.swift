@@ -48,5 +48,8 @@ struct UnreadableFileTests {
         #expect(commit.error.contains("known.txt can not be read"))
         #expect(commit.error.contains("chmod u+r") && !commit.error.contains(".gitignore"))
         #expect(await tool.run("status", "-s").text == "? known.txt\n")
+        try tool.write([2, 3], to: "v/known.txt", mode: 0o600)
+        #expect(await tool.run("status", "-s").text == "? known.txt\n")
+        #expect(!(await tool.run("commit", "-m", "x").error.contains(".gitignore")))
     }
 }

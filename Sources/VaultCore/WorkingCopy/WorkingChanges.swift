@@ -44,12 +44,13 @@ struct ChangeDetector: Sendable {
         result.ignored = scan.ignored
         var toRead: [(candidate: ScanResult.Candidate, entry: IndexEntry, position: Int)] = []
         for candidate in scan.candidates {
+            let isDecided = candidate.tracked.map { tracked.entries[$0].size != candidate.status.size } ?? true
+            if isDecided, isUnreadable(candidate) {
+                result.unreadable.append(SkippedEntry(path: candidate.path.bytes, reason: .unreadable))
+                continue
+            }
             guard let position = candidate.tracked else {
-                if isUnreadable(candidate) {
-                    result.unreadable.append(SkippedEntry(path: candidate.path.bytes, reason: .unreadable))
-                } else {
-                    result.added.append(candidate)
-                }
+                result.added.append(candidate)
                 continue
             }
             let entry = tracked.entries[position]
@@ -84,9 +85,9 @@ struct ChangeDetector: Sendable {
         return result
     }
 
-    /// Whether an untracked file refuses to be opened, which a commit would run into.
+    /// Whether a file refuses to be opened, which a commit would run into.
     ///
-    /// Asked only of those that are not readable for everybody.
+    /// Asked where name and size decide, so that nothing else opens the file, and it is not readable for everybody.
     private func isUnreadable(_ candidate: ScanResult.Candidate) -> Bool {
         guard candidate.status.mode & 0o444 != 0o444 else { return false }
         do throws(Errno) {
