@@ -110,7 +110,8 @@ package struct CommandLineTool: Sendable {
             if !call.isJSON { try? call.output.flush() }
             pager?.finish()
             return tell(
-                Failure(error, secrets: call.messages.secrets), verb: call.verb.name, isJSON: call.isJSON,
+                Failure(error, secrets: call.messages.secrets, here: call.workingDirectory), verb: call.verb.name,
+                isJSON: call.isJSON,
                 output: call.output,
                 messages: call.messages, verbosity: call.verbosity)
         }

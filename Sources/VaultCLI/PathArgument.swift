@@ -4,14 +4,17 @@ internal import VaultSystem
 
 /// Turns paths as typed into paths of the vault (spec 10 B.12): relative to the current directory, `:/p` to the root.
 struct PathArgument {
+    private static let store = Array(".sg_vault".utf8)
     private let root: FilePath
     /// The current directory below the root; empty at the root and outside the vault.
     private let prefix: [[UInt8]]
+    private let fileSystem: any FileSystem
 
     init(call: Call, root: FilePath) {
         self.root = root
         let here = try? call.surroundings.vault.fileSystem.canonicalPath(call.workingDirectory)
         prefix = here.flatMap { Self.components(of: $0, below: root) } ?? []
+        fileSystem = call.surroundings.vault.fileSystem
     }
 
     /// The path of the vault that was meant; nil for the root itself.
@@ -23,11 +26,12 @@ struct PathArgument {
             components = []
             try append(FilePath(bytes: Array(typed.dropFirst(2))).components, to: &components, typed)
         } else if typed.first == UInt8(ascii: "/") {
-            guard let below = Self.components(of: FilePath(bytes: typed).lexicalAbsolute(from: "/"), below: root) else {
-                throw outside(typed)
-            }
+            guard let below = belowRoot(FilePath(bytes: typed).lexicalAbsolute(from: "/")) else { throw outside(typed) }
             components = below
         } else {
+            guard prefix.first != Self.store else {
+                throw Usage.error("paths start from the current directory, and .sg_vault holds none; cd out of it")
+            }
             components = prefix
             try append(FilePath(bytes: typed).components, to: &components, typed)
         }
@@ -77,6 +81,13 @@ struct PathArgument {
                 components.append(component)
             }
         }
+    }
+
+    /// An absolute path below the root, also when a link on the way to it was typed.
+    private func belowRoot(_ path: FilePath) -> [[UInt8]]? {
+        if let plain = Self.components(of: path, below: root) { return plain }
+        guard let last = path.lastComponent, let folder = try? fileSystem.canonicalPath(path.parent) else { return nil }
+        return Self.components(of: folder.appending(component: last), below: root)
     }
 
     private func outside(_ typed: [UInt8]) -> VaultError {

@@ -9,10 +9,10 @@ package enum Program {
         let code: Int32
         do throws(Errno) {
             try StandardStreams.reserve()
-            code = run(try Surroundings.process())
+            code = run(Surroundings.process())
         } catch {
             try? StandardStreams.write(
-                "vaultctl: cannot start: the standard streams or the working directory can not be used: \(error)\n",
+                "vaultctl: cannot start, because the standard streams can not be opened: \(error)\n",
                 to: .error)
             code = ExitCode.io.rawValue
         }

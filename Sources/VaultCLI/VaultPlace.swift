@@ -8,7 +8,7 @@ enum VaultPlace {
     /// - Throws: `notAVault`.
     static func root(for call: Call) throws -> FilePath {
         if let given = call.arguments.last(GlobalOptions.vaultDirectory) ?? exact(call.surroundings) {
-            return try canonical(call.place(given), call)
+            return try canonical(try call.place(given), call)
         }
         return try Vault.locate(from: call.workingDirectory, environment: call.surroundings.vault)
     }
@@ -53,8 +53,11 @@ enum VaultPlace {
     }
 
     private static func canonical(_ path: FilePath, _ call: Call) throws -> FilePath {
+        let fileSystem = call.surroundings.vault.fileSystem
         do throws(Errno) {
-            return try call.surroundings.vault.fileSystem.canonicalPath(path)
+            let root = try fileSystem.canonicalPath(path)
+            guard try fileSystem.status(of: root, followLinks: true).kind == .directory else { throw .notADirectory }
+            return root
         } catch .noSuchFile, .notADirectory {
             throw VaultError(.notAVault, "\(path.text) is not a vault", path: path.text)
         } catch {

@@ -21,6 +21,11 @@ struct CommitMessage {
         return try Self.checked(TextLayout.withoutSuffix(text) { $0.isNewline })
     }
 
+    /// Whether a message says nothing.
+    static func isBlank(_ message: String) -> Bool {
+        message.allSatisfy(\.isWhitespace)
+    }
+
     /// Refuses a message with a private key in it, of whatever vault: everybody who can read this one would have it.
     static func checked(_ message: String) throws -> String {
         guard !Redaction.findsPrivateKey(in: message) else {

@@ -78,7 +78,8 @@ enum InitCommand {
         var options = CreateOptions(existing: call.has(existing))
         options.format = try call.choice(format).flatMap(Int.init) ?? 1
         options.server = try ServerChoice.new(call)?.text
-        let directory = try call.place(call.arguments.allPositionals.first ?? [])
+        let directory = try call.arguments.allPositionals.first.map { try call.place($0) } ?? call.workingDirectory
+        let outer = try NewVaultPlace(call: call).check(directory)
         let key = try key(call)
         if let keyFile = call.arguments.last(keyOut) {
             try SecretOutput(call: call).write(try key.text(), to: keyFile)
@@ -89,6 +90,7 @@ enum InitCommand {
             let secret = try key.text()
             call.messages.secrets.remember(secret)
             let text = SecretOutput.text(secret)
+            NewVaultPlace(call: call).tell(outer)
             show(text, call)
             return Made(vault: vault, key: text, result: result)
         } catch {
@@ -132,7 +134,9 @@ enum InitCommand {
 
     private static func answer(_ call: Call, _ made: Made, pushed: Bool) throws -> ExitCode {
         let exit = try call.answer(
-            InitResult(result: made.result, pushed: pushed, key: call.has(printKey) ? made.key : nil))
+            InitResult(
+                result: made.result, root: made.vault.rootPath, pushed: pushed, key: call.has(printKey) ? made.key : nil
+            ))
         call.messages.advice("vaultctl keys show .")
         return exit
     }
@@ -141,12 +145,12 @@ enum InitCommand {
 /// A new vault, told.
 private struct InitResult: Rendered {
     let result: CreateResult
+    let root: FilePath
     let pushed: Bool
     let key: String?
 
     func writeText(to text: TextRenderer) throws {
-        let directory = String(decoding: TextSafety.path(Array(result.directory.utf8)), as: UTF8.self)
-        try text.line("Made vault \(result.vaultID.text) in \(directory), branch \(result.branch)")
+        try text.line("Made vault \(result.vaultID.text) in \(root.text), branch \(result.branch)")
         if let server = result.server { try text.line("Server: \(TextSafety.line(server))") }
         if pushed { try text.line("Registered at the server") }
         if let key { try text.line(key) }
@@ -154,7 +158,7 @@ private struct InitResult: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         let members: [JSONMember] = .record([
-            "directory": .string(result.directory),
+            "directory": .name(root.bytes),
             "vault_id": .string(result.vaultID.text),
             "branch": .string(result.branch),
             "branch_id": .string(result.branchID),

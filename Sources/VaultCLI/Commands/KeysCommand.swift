@@ -165,6 +165,7 @@ enum KeysCommand {
         let input = SecretInput(call: call)
         guard let argument = call.arguments.allPositionals.first else { return try input.given() }
         try input.checkSingleSource("an argument")
+        guard !argument.isEmpty else { throw Usage.error("the argument is empty", about: [call.verb]) }
         if argument.first == UInt8(ascii: ".") || argument.contains(UInt8(ascii: "/")), argument.count < 64,
             !argument.contains(UInt8(ascii: ":"))
         {

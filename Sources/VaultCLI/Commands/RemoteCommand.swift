@@ -142,6 +142,7 @@ enum RemoteCommand {
     private static func change(
         _ call: Call, url: String?, _ body: (Vault, _ name: String, ServerAddress?) throws -> Void
     ) async throws -> ExitCode {
+        let name = try call.textPositional(0) ?? ""
         let vault = try VaultPlace.open(call)
         let address = try url.map { try ServerAddress.parse($0, relativeTo: call.workingDirectory) }
         if let address, !call.has(noCheck) {
@@ -152,7 +153,7 @@ enum RemoteCommand {
                 _ = try await remote.list(.indexes)
             }
         }
-        try body(vault, try call.textPositional(0) ?? "", address)
+        try body(vault, name, address)
         return try call.answer(RemotesAnswer(remotes: try vault.remotes()))
     }
 }
