@@ -60,7 +60,12 @@ struct SecretInput {
     var source: String? {
         if let option = optionSource { return option }
         let names = ["VAULTCTL_KEY_FILE", "VAULTCTL_KEY_COMMAND", "VAULTCTL_KEY"]
-        return names.first { call.surroundings.environment[$0] != nil }
+        return names.first { variable($0) != nil }
+    }
+
+    /// A variable of the environment; an empty one counts as not set.
+    private func variable(_ name: String) -> [UInt8]? {
+        call.surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// The option that names a source.
@@ -102,12 +107,11 @@ struct SecretInput {
         if let number = try call.number(GlobalOptions.keyDescriptor, least: 0) { return try descriptor(number) }
         if let path = arguments.last(GlobalOptions.keyFile) { return try file(path, "--key-file") }
         if let command = try call.text(GlobalOptions.keyCommand) { return try output(of: command, "--key-command") }
-        let environment = call.surroundings.environment
-        if let path = environment["VAULTCTL_KEY_FILE"] { return try file(path, "VAULTCTL_KEY_FILE") }
-        if let command = environment["VAULTCTL_KEY_COMMAND"] {
+        if let path = variable("VAULTCTL_KEY_FILE") { return try file(path, "VAULTCTL_KEY_FILE") }
+        if let command = variable("VAULTCTL_KEY_COMMAND") {
             return try output(of: try call.text(command, of: "VAULTCTL_KEY_COMMAND"), "VAULTCTL_KEY_COMMAND")
         }
-        return try environment["VAULTCTL_KEY"].map { try SecretText.verbatim($0, from: "VAULTCTL_KEY") }
+        return try variable("VAULTCTL_KEY").map { try SecretText.verbatim($0, from: "VAULTCTL_KEY") }
     }
 
     /// The secret on standard input.
