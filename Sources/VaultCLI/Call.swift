@@ -158,6 +158,18 @@ final class Call: Sendable {
         return path
     }
 
+    /// A place where a result may be written.
+    /// - Throws: `refused` for one in the store of a vault, whose files (the key among them) it would replace.
+    func outputPlace(_ typed: [UInt8]) throws -> FilePath {
+        let path = try place(typed)
+        let folder = (try? surroundings.vault.fileSystem.canonicalPath(path.parent)) ?? path.parent
+        guard !folder.components.contains(NewVaultPlace.store), path.lastComponent != NewVaultPlace.store else {
+            throw VaultError(
+                .refused, "\(path.text) lies in .sg_vault, which belongs to a vault alone", path: path.text)
+        }
+        return path
+    }
+
     /// A path as a message shows it: relative to where the user stands when it lies at or below that.
     func shown(_ path: FilePath) -> String {
         let here = workingDirectory.components

@@ -5,7 +5,8 @@ internal import VaultSystem
 struct NewVaultPlace {
     let call: Call
 
-    private static let store = Array(".sg_vault".utf8)
+    /// The name of the folder that makes a vault of the one it lies in.
+    static let store = Array(".sg_vault".utf8)
 
     /// Refuses a place inside the store of a vault.
     /// - Returns: The vault in whose working copy the place lies, if there is one.

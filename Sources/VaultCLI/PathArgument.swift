@@ -4,7 +4,6 @@ internal import VaultSystem
 
 /// Turns paths as typed into paths of the vault (spec 10 B.12): relative to the current directory, `:/p` to the root.
 struct PathArgument {
-    private static let store = Array(".sg_vault".utf8)
     private let root: FilePath
     /// The current directory below the root; empty at the root and outside the vault.
     private let prefix: [[UInt8]]
@@ -29,7 +28,7 @@ struct PathArgument {
             guard let below = belowRoot(FilePath(bytes: typed).lexicalAbsolute(from: "/")) else { throw outside(typed) }
             components = below
         } else {
-            guard prefix.first != Self.store else {
+            guard prefix.first != NewVaultPlace.store else {
                 throw Usage.error("paths start from the current directory, and .sg_vault holds none; cd out of it")
             }
             components = prefix

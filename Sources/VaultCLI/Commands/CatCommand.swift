@@ -38,7 +38,7 @@ enum CatCommand {
         }
         if let target = call.arguments.last(outputFile) {
             let info = try vault.export(
-                paths[0], revision: revision, to: try call.place(target))
+                paths[0], revision: revision, to: try call.outputPlace(target))
             return call.isJSON ? try call.answer(FileAnswer(info: info, data: nil)) : .ok
         }
         if call.isJSON {

@@ -183,7 +183,7 @@ struct SecretInput {
         if let status = try? fileSystem.status(of: path, followLinks: true), status.kind == .regular,
             status.mode & 0o044 != 0
         {
-            try exposed(path)
+            try exposed(FilePath(bytes: name), at: path)
         }
         var bytes: [UInt8]
         do throws(Errno) {
@@ -194,13 +194,13 @@ struct SecretInput {
         return try SecretText.taken(&bytes, from: source)
     }
 
-    private func exposed(_ path: FilePath) throws {
+    private func exposed(_ typed: FilePath, at path: FilePath) throws {
         guard call.has(GlobalOptions.strictPermissions) else {
-            call.messages.warning("\(path.text) can be read by other users; chmod 600 keeps it private")
+            call.messages.warning("\(typed.text) can be read by other users; chmod 600 keeps it private")
             return
         }
         throw VaultError(
-            .refused, "\(path.text) can be read by other users", hint: "chmod 600 \(path.text)", path: path.text)
+            .refused, "\(typed.text) can be read by other users", hint: "chmod 600 \(typed.text)", path: path.text)
     }
 
     private func output(of command: String, _ option: String) throws -> SecretBytes {

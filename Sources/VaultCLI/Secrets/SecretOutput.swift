@@ -30,7 +30,7 @@ struct SecretOutput {
 
     /// Writes a secret and a line end to a file that must not exist: mode 0600, complete or not at all, durable.
     func write(_ secret: borrowing SecretBytes, to name: [UInt8]) throws {
-        let path = try call.place(name)
+        let path = try call.outputPlace(name)
         guard let last = path.lastComponent else { throw Usage.error("the key file needs a name") }
         let temporary = Array(".vaultctl-key-\(ProcessContext.processID)".utf8)
         var bytes = secret.withBytes { span in span.indices.map { span[$0] } } + [UInt8(ascii: "\n")]
