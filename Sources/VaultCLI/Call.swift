@@ -12,8 +12,11 @@ final class Call: Sendable {
     let output: Output
     let messages: Messages
     let isJSON: Bool
+    /// The key that the options or the environment gave.
+    let givenKey = GivenText()
     private let loadedSettings = Locked<Settings?>(nil)
     private let chosenColour = Locked<Colour?>(nil)
+    private let answered = Locked(false)
 
     init(
         verb: Verb, arguments: ParsedArguments, surroundings: Surroundings, output: Output, messages: Messages
@@ -24,9 +27,10 @@ final class Call: Sendable {
         self.output = output
         self.messages = messages
         isJSON = arguments.has(GlobalOptions.json)
-        workingDirectory = arguments.all(GlobalOptions.directory).reduce(surroundings.workingDirectory) {
-            $0.appending(relative: $1)
-        }
+        let moves = arguments.all(GlobalOptions.directory)
+        let place = moves.reduce(surroundings.workingDirectory) { $0.appending(relative: $1) }
+        // Without `..` in it, so that messages name the place plainly; one that is missing is refused by `checkOptions`.
+        workingDirectory = moves.isEmpty ? place : (try? surroundings.vault.fileSystem.canonicalPath(place)) ?? place
     }
 
     /// The same call with its results going elsewhere.
@@ -79,11 +83,35 @@ final class Call: Sendable {
 
     /// Refuses values of global options that mean nothing, also where the verb does not look at them.
     func checkOptions() throws {
+        if has(GlobalOptions.directory) { try checkWorkingDirectory() }
         _ = try choice(GlobalOptions.color)
         _ = try choice(GlobalOptions.progress)
         _ = try number(GlobalOptions.keyDescriptor, least: 0)
         _ = try VaultPlace.lockTimeout(self)
         try SecretInput(call: self).checkDeclaredKeys()
+    }
+
+    /// Refuses a `-C` that leads to no folder.
+    private func checkWorkingDirectory() throws {
+        let typed = TextSafety.quoted(arguments.last(GlobalOptions.directory) ?? [])
+        let status: FileStatus
+        do throws(Errno) {
+            status = try surroundings.vault.fileSystem.status(of: workingDirectory, followLinks: true)
+        } catch .noSuchFile, .notADirectory {
+            throw VaultError(.pathNotFound, "there is no folder \(typed)", path: workingDirectory.text)
+        } catch {
+            throw VaultError.io(error, "cannot open \(typed)", path: workingDirectory.text)
+        }
+        guard status.kind == .directory else {
+            throw VaultError(.pathNotFound, "\(typed) is no folder", path: workingDirectory.text)
+        }
+    }
+
+    /// A revision as typed.
+    /// - Throws: `usage` for an empty one, which an unset variable of a script leaves, and for one that is not UTF-8.
+    func revision(_ bytes: [UInt8]) throws -> String {
+        guard !bytes.isEmpty else { throw Usage.error("the revision is empty", about: [verb]) }
+        return try text(bytes, of: "the revision")
     }
 
     /// How many times `-v` was given.
@@ -117,10 +145,48 @@ final class Call: Sendable {
         return colour
     }
 
+    // MARK: paths
+
+    /// A place of the local file system that was named on the command line.
+    /// - Throws: `usage` for a name that no file system takes.
+    func place(_ typed: [UInt8]) throws -> FilePath {
+        guard !typed.isEmpty else { throw Usage.error("a path is empty", about: [verb]) }
+        let path = workingDirectory.appending(relative: typed)
+        guard path.bytes.count < 4096, path.components.allSatisfy({ $0.count <= 255 }) else {
+            throw Usage.error("a path is too long: a name has at most 255 bytes, a path 4095", about: [verb])
+        }
+        return path
+    }
+
+    /// A place where a result may be written.
+    /// - Throws: `refused` for one in the store of a vault, whose files (the key among them) it would replace.
+    func outputPlace(_ typed: [UInt8]) throws -> FilePath {
+        let path = try place(typed)
+        let folder = (try? surroundings.vault.fileSystem.canonicalPath(path.parent)) ?? path.parent
+        guard !folder.components.contains(NewVaultPlace.store), path.lastComponent != NewVaultPlace.store else {
+            throw VaultError(
+                .refused, "\(path.text) lies in .sg_vault, which belongs to a vault alone", path: path.text)
+        }
+        return path
+    }
+
+    /// A path as a message shows it: relative to where the user stands when it lies at or below that.
+    func shown(_ path: FilePath) -> String {
+        let here = workingDirectory.components
+        let all = path.components
+        guard !here.isEmpty, all.starts(with: here) else { return path.text }
+        let rest = all.dropFirst(here.count)
+        return rest.isEmpty ? "." : FilePath(bytes: Array(rest.joined(separator: [UInt8(ascii: "/")]))).text
+    }
+
     // MARK: results
+
+    /// Whether the verb has done its work and only its report is left.
+    var isAnswered: Bool { answered.withLock { $0 } }
 
     /// Gives a result to whoever asked for it, as text or as JSON.
     func answer(_ result: some Rendered, exit: ExitCode = .ok) throws -> ExitCode {
+        answered.withLock { $0 = true }
         if isJSON {
             try output.write(
                 JSONDocument.result(schema: verb.document.schema, exit: exit, members: result.jsonMembers()))

@@ -103,14 +103,25 @@ package struct CommandLineTool: Sendable {
         } catch let error as OutputFailure where error.errno == .brokenPipe {
             // Who pages has seen enough; who reads a pipe is told by the code.
             return pager == nil ? ExitCode.brokenPipe.rawValue : ExitCode.ok.rawValue
+        } catch let error as OutputFailure {
+            pager?.finish()
+            return tellOnStandardError(error.failure(workIsDone: call.verb.changes && call.isAnswered), call)
         } catch {
             if !call.isJSON { try? call.output.flush() }
             pager?.finish()
             return tell(
-                Failure(error, secrets: call.messages.secrets), verb: call.verb.name, isJSON: call.isJSON,
+                Failure(error, secrets: call.messages.secrets, here: call.workingDirectory), verb: call.verb.name,
+                isJSON: call.isJSON,
                 output: call.output,
                 messages: call.messages, verbosity: call.verbosity)
         }
+    }
+
+    /// Standard output can not be used, so that also with `--json` the message is text.
+    private func tellOnStandardError(_ error: VaultError, _ call: Call) -> Int32 {
+        let failure = Failure(error, secrets: call.messages.secrets)
+        call.messages.error(failure, verbosity: call.verbosity)
+        return failure.exit.rawValue
     }
 
     private func complain(_ error: any Error, verb: String?, isJSON: Bool) -> Int32 {
@@ -133,8 +144,9 @@ package struct CommandLineTool: Sendable {
             try output.flush()
             return failure.exit.rawValue
         } catch {
-            return (error as? OutputFailure)?.errno == .brokenPipe
-                ? ExitCode.brokenPipe.rawValue : failure.exit.rawValue
+            if (error as? OutputFailure)?.errno == .brokenPipe { return ExitCode.brokenPipe.rawValue }
+            messages.error(failure, verbosity: verbosity)
+            return failure.exit.rawValue
         }
     }
 

@@ -15,16 +15,40 @@ struct Failure {
     let details: String?
 
     /// Turns whatever was thrown into what is told.
-    init(_ error: any Error, secrets: KnownSecrets) {
+    ///
+    /// * `here`: Where the user stands; paths below it are shown as seen from there.
+    init(_ error: any Error, secrets: KnownSecrets, here: FilePath? = nil) {
+        func told(_ text: String) -> String {
+            Self.shortened(Self.relative(secrets.redacted(TextSafety.line(text)), to: here))
+        }
+
         let known = Self.vaultError(from: error)
         code = known.code.name
         exit = (error as? Interruption).flatMap { ExitCode(rawValue: $0.exitCode) } ?? ExitCode(known.code)
-        message = secrets.redacted(TextSafety.line(known.message))
-        hint = known.hint.map { secrets.redacted(TextSafety.line($0)) }
+        message = told(known.message)
+        hint = known.hint.map(told)
         path = known.path.map(secrets.redacted)
         object = known.object.map(secrets.redacted)
         let cause = known.cause.map { "\($0) at " } ?? ""
         details = secrets.redacted(TextSafety.line(cause + known.location))
+    }
+
+    /// Longer texts hide what they say; only what the user typed makes them so long.
+    private static let longest = 2000
+
+    private static func shortened(_ text: String) -> String {
+        text.utf8.count <= longest ? text : text.prefix(longest / 4) + "..."
+    }
+
+    /// The text with paths below a folder written without that folder.
+    private static func relative(_ text: String, to here: FilePath?) -> String {
+        guard let here, here.isAbsolute, !here.components.isEmpty else { return text }
+        let base = here.text + "/"
+        guard !base.hasPrefix("\"") else { return text }
+        // A path begins a sentence, or follows a blank or a quote.
+        return [" ", "'", "\""].reduce(text.hasPrefix(base) ? String(text.dropFirst(base.count)) : text) {
+            $0.replacing($1 + base, with: $1)
+        }
     }
 
     private static func vaultError(from error: any Error) -> VaultError {
@@ -32,7 +56,7 @@ struct Failure {
         case let error as VaultError: error
         case let error as FormatError: .format(error, "reading")
         case let error as Errno: .io(error, "a system call failed")
-        case let error as OutputFailure: .io(error.errno, "cannot write to standard output")
+        case let error as OutputFailure: error.failure(workIsDone: false)
         case let error as Interruption: VaultError(.cancelled, "stopped by signal \(error.signal)")
         case is CancellationError: VaultError(.cancelled, "stopped")
         case let error as CryptoError:

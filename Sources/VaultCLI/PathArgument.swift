@@ -7,11 +7,13 @@ struct PathArgument {
     private let root: FilePath
     /// The current directory below the root; empty at the root and outside the vault.
     private let prefix: [[UInt8]]
+    private let fileSystem: any FileSystem
 
     init(call: Call, root: FilePath) {
         self.root = root
         let here = try? call.surroundings.vault.fileSystem.canonicalPath(call.workingDirectory)
         prefix = here.flatMap { Self.components(of: $0, below: root) } ?? []
+        fileSystem = call.surroundings.vault.fileSystem
     }
 
     /// The path of the vault that was meant; nil for the root itself.
@@ -23,15 +25,26 @@ struct PathArgument {
             components = []
             try append(FilePath(bytes: Array(typed.dropFirst(2))).components, to: &components, typed)
         } else if typed.first == UInt8(ascii: "/") {
-            guard let below = Self.components(of: FilePath(bytes: typed).lexicalAbsolute(from: "/"), below: root) else {
-                throw outside(typed)
-            }
+            guard let below = belowRoot(FilePath(bytes: typed).lexicalAbsolute(from: "/")) else { throw outside(typed) }
             components = below
         } else {
+            guard prefix.first != NewVaultPlace.store else {
+                throw Usage.error("paths start from the current directory, and .sg_vault holds none; cd out of it")
+            }
             components = prefix
             try append(FilePath(bytes: typed).components, to: &components, typed)
         }
-        return components.isEmpty ? nil : try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
+        guard !components.isEmpty else { return nil }
+        do throws(FormatError) {
+            return try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
+        } catch {
+            // What is typed is the user's mistake; only a name that no vault may hold has a code of its own.
+            throw error.code == .unsafePath ? VaultError.format(error, "the path can not be used") : tooLong()
+        }
+    }
+
+    private func tooLong() -> VaultError {
+        Usage.error("a path is longer than a vault can hold")
     }
 
     /// The paths that were meant; nil stands for the root, hence for everything.
@@ -67,6 +80,13 @@ struct PathArgument {
                 components.append(component)
             }
         }
+    }
+
+    /// An absolute path below the root, also when a link on the way to it was typed.
+    private func belowRoot(_ path: FilePath) -> [[UInt8]]? {
+        if let plain = Self.components(of: path, below: root) { return plain }
+        guard let last = path.lastComponent, let folder = try? fileSystem.canonicalPath(path.parent) else { return nil }
+        return Self.components(of: folder.appending(component: last), below: root)
     }
 
     private func outside(_ typed: [UInt8]) -> VaultError {

@@ -8,9 +8,12 @@ package enum Program {
         ProcessContext.disableCoreDumps()
         let code: Int32
         do throws(Errno) {
-            code = run(try Surroundings.process())
+            try StandardStreams.reserve()
+            code = run(Surroundings.process())
         } catch {
-            try? StandardStreams.write("vaultctl: cannot find the working directory: \(error)\n", to: .error)
+            try? StandardStreams.write(
+                "vaultctl: cannot start, because the standard streams can not be opened: \(error)\n",
+                to: .error)
             code = ExitCode.io.rawValue
         }
         ProcessContext.exit(code)

@@ -1,9 +1,9 @@
 internal import VaultCore
-package import VaultSystem
+internal import VaultSystem
 
 extension Surroundings {
     /// The process as it is.
-    package static func process() throws(Errno) -> Surroundings {
+    package static func process() -> Surroundings {
         let environment = SystemEnvironment.all()
         let signals = Signals.install()
         let machine = VaultEnvironment.production()
@@ -16,8 +16,10 @@ extension Surroundings {
         let vault = VaultEnvironment(
             fileSystem: machine.fileSystem, clock: clock, random: machine.random, failPoints: machine.failPoints,
             pool: WorkerPool(cancellation: signals))
+        // A working directory that was deleted fails whatever needs it, by its name, and nothing else.
+        let here = (try? vault.fileSystem.currentDirectory()) ?? "."
         return Surroundings(
-            environment: environment, workingDirectory: try vault.fileSystem.currentDirectory(),
+            environment: environment, workingDirectory: here,
             standardInput: SystemInput(), standardOutput: SystemOutput(stream: .output),
             standardError: SystemOutput(stream: .error), terminal: SystemTerminal(), processes: SystemProcesses(),
             cancellation: signals, systemConfiguration: "/etc/vaultctl/config.json", vault: vault)

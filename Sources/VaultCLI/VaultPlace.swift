@@ -8,31 +8,35 @@ enum VaultPlace {
     /// - Throws: `notAVault`.
     static func root(for call: Call) throws -> FilePath {
         if let given = call.arguments.last(GlobalOptions.vaultDirectory) ?? exact(call.surroundings) {
-            return try canonical(call.workingDirectory.appending(relative: given), call)
+            return try canonical(try call.place(given), call)
         }
         return try Vault.locate(from: call.workingDirectory, environment: call.surroundings.vault)
     }
 
     /// Opens the vault of a call.
-    static func open(_ call: Call) throws -> Vault {
-        try open(root: try root(for: call), call)
-    }
-
-    /// Opens the vault of a call with the key that the clone itself holds.
-    /// - Throws: `keyMissing` for a bare clone.
-    static func openWithOwnKey(_ call: Call) throws -> Vault {
-        let options = OpenOptions(lockTimeout: try lockTimeout(call), verb: call.verb.name)
-        return try Vault.open(root: try root(for: call), options: options, environment: call.surroundings.vault)
+    ///
+    /// * `key`: Gives the key of a bare clone in another way than from any source that there is.
+    static func open(_ call: Call, key: (@Sendable () throws -> AccessKey)? = nil) throws -> Vault {
+        try open(root: try root(for: call), call, key: key)
     }
 
     /// Opens the vault with exactly this root.
-    static func open(root: FilePath, _ call: Call) throws -> Vault {
+    ///
+    /// - Throws: `keyWrong` when a key was given that is not one of this vault.
+    static func open(
+        root: FilePath, _ call: Call, key: (@Sendable () throws -> AccessKey)? = nil
+    ) throws -> Vault {
         if call.surroundings.filled("VAULTCTL_SERVER") != nil {
             call.messages.note("VAULTCTL_SERVER is for init and clone only; this vault talks to the server it records")
         }
         var options = OpenOptions(lockTimeout: try lockTimeout(call), verb: call.verb.name)
-        options.key = { try SecretInput(call: call).accessKey(for: "the vault in \(root.text)") }
-        return try Vault.open(root: root, options: options, environment: call.surroundings.vault)
+        options.key = key ?? { try SecretInput(call: call).accessKey(for: "the vault in \(call.shown(root))") }
+        let vault = try Vault.open(root: root, options: options, environment: call.surroundings.vault)
+        if vault.mode != .bare {
+            if let own = try? vault.vaultKeyText() { call.messages.secrets.remember(own) }
+            try GivenKey(call: call, vault: vault).check()
+        }
+        return vault
     }
 
     /// `--lock-timeout` in seconds.
@@ -49,8 +53,11 @@ enum VaultPlace {
     }
 
     private static func canonical(_ path: FilePath, _ call: Call) throws -> FilePath {
+        let fileSystem = call.surroundings.vault.fileSystem
         do throws(Errno) {
-            return try call.surroundings.vault.fileSystem.canonicalPath(path)
+            let root = try fileSystem.canonicalPath(path)
+            guard try fileSystem.status(of: root, followLinks: true).kind == .directory else { throw .notADirectory }
+            return root
         } catch .noSuchFile, .notADirectory {
             throw VaultError(.notAVault, "\(path.text) is not a vault", path: path.text)
         } catch {

@@ -17,15 +17,31 @@ extension Vault {
         guard mode == .full else {
             throw VaultError(.refused, "a bare clone has no working copy to commit", hint: "vaultctl write", path: root)
         }
-        try Self.checkMessage(options.message)
+        try checkMessage(options.message)
         let lock = try lock(settling: true)
         return try CommitOperation(vault: self, options: options, observer: observer, lock: lock).run()
     }
 
-    static func checkMessage(_ message: String?) throws(VaultError) {
-        guard let message, message.utf8.count > Limits.metadataText else { return }
+    /// Refuses a message that the format can not hold, and one with the vault's own key: whoever can read the vault
+    /// could then write to it.
+    func checkMessage(_ message: String?) throws(VaultError) {
+        guard let message else { return }
+        guard message.utf8.count <= Limits.metadataText else {
+            throw VaultError(
+                .usage, "the message has \(message.utf8.count) bytes; the format allows \(Limits.metadataText)")
+        }
+        let bytes = message.bytes
+        guard let finder = try keyFinder(), finder.finds(in: bytes.span) else { return }
         throw VaultError(
-            .usage, "the message has \(message.utf8.count) bytes; the format allows \(Limits.metadataText)")
+            .secretInCommit, "the message holds this vault's own key, so nothing was committed",
+            hint: "write the message without the key")
+    }
+
+    /// Finds this vault's key in text; nil when only the read key is at hand, or a damaged file in the key's place.
+    func keyFinder() throws(VaultError) -> KeyFinder? {
+        if let finder = keys.finder { return finder }
+        guard mode == .full, let text = try Self.vaultKeyText(layout) else { return nil }
+        return text.withBytes { try? KeyFinder(keyText: $0) }
     }
 }
 
@@ -63,7 +79,8 @@ private struct CommitOperation: ~Copyable {
     /// Refuses what can not be recorded truthfully.
     private func check(_ changes: WorkingChanges) throws(VaultError) {
         if let first = changes.unreadable.first(where: { isSelected($0.path) }) {
-            throw unreadable(first.path)
+            let isTracked = changes.cache.position(of: first.path).found || changes.cache.hasEntries(below: first.path)
+            throw unreadable(first.path, isTracked: isTracked)
         }
         if options.strict, let first = changes.skipped.first(where: { isSelected($0.path) }) {
             throw VaultError(
@@ -73,8 +90,7 @@ private struct CommitOperation: ~Copyable {
     }
 
     /// The error of a path that could not be read, with the reason that the system gives when it is asked again.
-    private func unreadable(_ path: [UInt8]) -> VaultError {
-        let name = PathQuoting.text(path)
+    private func unreadable(_ path: [UInt8], isTracked: Bool) -> VaultError {
         var reason = Errno.permissionDenied
         do throws(Errno) {
             let place = VaultPath(unchecked: path)
@@ -88,7 +104,7 @@ private struct CommitOperation: ~Copyable {
         } catch {
             reason = error
         }
-        return .io(reason, "\(name) can not be read, so it can not be told whether it changed", path: name)
+        return .unreadable(reason, path, isTracked: isTracked)
     }
 
     private func isSelected(_ path: [UInt8]) -> Bool {
@@ -119,8 +135,11 @@ private struct CommitOperation: ~Copyable {
         guard !candidates.isEmpty else { return [] }
         let secrets = try SecretGuard(
             local: vault.layout.local, allowed: options.allowSecret,
-            scansContent: try vault.settings().scansForSecrets)
-        for candidate in candidates { try secrets.checkIdentity(candidate.path, candidate.status) }
+            scansContent: try vault.settings().scansForSecrets, ownKey: try vault.keyFinder())
+        for candidate in candidates {
+            try secrets.checkName(candidate.path)
+            try secrets.checkIdentity(candidate.path, candidate.status)
+        }
         let writer = BlobWriter(
             cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: state.deflatesBlobs)
         let done = Locked((files: 0, bytes: Int64(0)))
@@ -300,7 +319,15 @@ struct FileStorer {
             }
             if secrets.wantsContent(path, head: head) { try secrets.checkContent(path, file, size: before.size) }
             try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in try file.seek(to: 0) }
-            let blob = try writer.store(file, sizeHint: before.size)
+            let blob: StoredBlob
+            if secrets.wantsKeySearch(path, size: before.size) {
+                let (content, isWhole) = try searched(file, before.size, path)
+                try secrets.checkKey(path, content.span)
+                blob = isWhole ? try writer.store(content) : try writer.store(head: content, rest: file)
+            } else {
+                blob = try writer.store(file, sizeHint: before.size)
+            }
+            try secrets.checkCopy(path, digest: blob.digest)
             let after = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
                 try folder.status(of: path.lastSegment)
             }
@@ -311,10 +338,23 @@ struct FileStorer {
             path: path.description)
     }
 
+    /// The content of a small file, and whether that is all of it: a file may grow while it is read.
+    private func searched(
+        _ file: any File, _ size: Int64, _ path: VaultPath
+    ) throws(VaultError) -> (content: [UInt8], isWhole: Bool) {
+        let limit = Int(SecretGuard.searchLimit) + 1
+        let content = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+            try file.read(fillingUpTo: limit, sizeHint: Int(size))
+        }
+        return (content, content.count < limit)
+    }
+
     private func open(_ path: VaultPath, in folder: any Directory) throws(VaultError) -> (any File, FileStatus) {
-        try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+        do throws(Errno) {
             let file = try folder.openFile(path.lastSegment)
             return (file, try file.status())
+        } catch {
+            throw VaultError.unreadable(error, path.bytes, isTracked: false)
         }
     }
 }

@@ -97,7 +97,9 @@ extension Vault {
             return (KeyHolder(vaultID: id, readKey: key), true)
         case .vault(let key):
             let (read, write) = try deriveBoth(key)
-            return (KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write), false)
+            let text = try decoding("reading the vault key") { () throws(FormatError) in try key.text() }
+            let finder = text.withBytes { try? KeyFinder(keyText: $0) }
+            return (KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write, finder: finder), false)
         }
     }
 

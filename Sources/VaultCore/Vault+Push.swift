@@ -142,6 +142,9 @@ private struct PushOperation {
             return
         }
         if options.force {
+            // A head that this branch contains is not lost, so there is nothing to warn of.
+            if let old = snapshot.head, try vault.store.holds(old), try graph.isAncestor(old, of: head) { return }
+            guard snapshot.head != nil else { return }
             observer.warning("replacing the remote head \(snapshot.head?.text ?? "(none)") with \(head.text)")
             return
         }

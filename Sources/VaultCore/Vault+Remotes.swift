@@ -6,10 +6,13 @@ internal import VaultSystem
 extension Vault {
     private static let fileName = "remotes.json"
     private static let limit = 256
+    /// The name of the server in `base_url`, which the file format gives none.
+    static let originName = "origin"
 
     /// Where this vault is published: the default remote, else `base_url`; nil when none is recorded.
     public func recordedServer() throws(VaultError) -> String? {
         if let record = try defaultRemote() { return record.url }
+        // A saved remote has the name already, and is not the default.
         return try baseURL()
     }
 
@@ -32,9 +35,9 @@ extension Vault {
     /// Records where this vault is published.
     public func setServer(_ url: String) throws {
         let lock = try lock()
-        if let record = try defaultRemote() {
+        if let stored = try storedRemotes().first(where: \.record.isDefault) {
             try change(lock.scratch) { records in
-                guard let position = records.firstIndex(where: { $0.name == record.name }) else { return }
+                guard let position = records.firstIndex(where: { $0.name == stored.record.name }) else { return }
                 records[position].url = url
             }
         } else {
@@ -45,8 +48,15 @@ extension Vault {
     }
 
     /// The saved remotes, in file order.
+    ///
+    /// A server that is recorded without a name comes first, as `origin`; it is the default unless another one is.
     public func remotes() throws(VaultError) -> [RemoteRecord] {
-        try storedRemotes().map(\.record)
+        let stored = try storedRemotes().map(\.record)
+        guard let url = try baseURL(), !stored.contains(where: { $0.name == Self.originName }) else { return stored }
+        let origin = RemoteRecord(
+            name: Self.originName, url: url, vaultID: vaultID.text, isDefault: !stored.contains(where: \.isDefault),
+            verifiesTLS: true, createdAtMs: 0, lastOkMs: nil)
+        return [origin] + stored
     }
 
     func defaultRemote() throws(VaultError) -> RemoteRecord? {
@@ -58,18 +68,13 @@ extension Vault {
     ///
     /// - Throws: `nameTaken`, `usage` for a name that is not `[A-Za-z0-9_-]{1,64}`.
     public func addRemote(name: String, url: String, isDefault: Bool) throws {
-        guard (1...64).contains(name.utf8.count),
-            name.utf8.allSatisfy({ byte in
-                byte == 0x5F || byte == 0x2D || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
-                    || (0x61...0x7A).contains(byte)
-            })
-        else { throw VaultError(.usage, "a remote's name has 1 to 64 letters, digits, '_' and '-'") }
+        try Self.checkRemoteName(name)
         let lock = try lock()
         let now = environment.clock.nowMs
         let id = vaultID.text
         let server = try baseURL()
         try change(lock.scratch) { records in
-            guard !records.contains(where: { $0.name == name }) else {
+            guard !records.contains(where: { $0.name == name }), name != Self.originName || server == nil else {
                 throw VaultError(.nameTaken, "there is a remote '\(name)' already", hint: "vaultctl remote set-url")
             }
             guard records.count < Self.limit else { throw VaultError(.refused, "too many remotes") }
@@ -82,6 +87,15 @@ extension Vault {
         }
     }
 
+    private static func checkRemoteName(_ name: String) throws(VaultError) {
+        guard (1...64).contains(name.utf8.count),
+            name.utf8.allSatisfy({ byte in
+                byte == 0x5F || byte == 0x2D || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                    || (0x61...0x7A).contains(byte)
+            })
+        else { throw VaultError(.usage, "a remote's name has 1 to 64 letters, digits, '_' and '-'") }
+    }
+
     /// Forgets a remote.
     public func removeRemote(name: String) throws {
         try edit(name) { records, position in records.remove(at: position) }
@@ -89,6 +103,7 @@ extension Vault {
 
     /// Renames a remote.
     public func renameRemote(_ name: String, to newName: String) throws {
+        try Self.checkRemoteName(newName)
         try edit(name) { records, position in
             guard !records.contains(where: { $0.name == newName }) else {
                 throw VaultError(.nameTaken, "there is a remote '\(newName)' already")
@@ -113,11 +128,59 @@ extension Vault {
         _ name: String, isMove: Bool = false, _ body: (inout [RemoteRecord], Int) throws -> Void
     ) throws {
         let lock = try lock()
+        let isUnnamed = try name == Self.originName && !storedRemotes().contains { $0.record.name == name }
+        if isUnnamed, let origin = try remotes().first(where: { $0.name == name }) {
+            return try editUnnamed(origin, isMove: isMove, lock.scratch, body)
+        }
+        let hasUnnamed = try baseURL() != nil
         try change(lock.scratch, isMove: isMove) { records in
             guard let position = records.firstIndex(where: { $0.name == name }) else {
                 throw VaultError(.remoteNotFound, "there is no remote '\(name)'", hint: "vaultctl remote")
             }
             try body(&records, position)
+            let isTaken = name != Self.originName && records.contains { $0.name == Self.originName } && hasUnnamed
+            guard !isTaken else {
+                throw VaultError(.nameTaken, "there is a remote '\(Self.originName)' already")
+            }
+        }
+    }
+
+    /// Edits the server in `base_url`: a new address stays in that file; a new name moves it into the list.
+    private func editUnnamed(
+        _ origin: RemoteRecord, isMove: Bool, _ scratch: ScratchArea,
+        _ body: (inout [RemoteRecord], Int) throws -> Void
+    ) throws {
+        let stored = try storedRemotes()
+        var marked = origin
+        marked.createdAtMs = .min  // no saved remote has this time, so it is found again under any name
+        var records = stored.map(\.record) + [marked]
+        try body(&records, records.count - 1)
+        let server = records.first(where: \.isDefault)?.url
+        var kept: RemoteRecord?
+        if let position = records.firstIndex(where: { $0.createdAtMs == .min }) {
+            if records[position].name == origin.name {
+                kept = records.remove(at: position)
+            } else {
+                records[position].createdAtMs = environment.clock.nowMs
+            }
+        }
+        if isMove, let kept {
+            try RemoteHeads.rename(place(of: origin.url), to: place(of: kept.url), files: files, scratch: scratch)
+            return try files.write("base_url", kept.url.bytes, scratch: scratch)
+        }
+        try retarget(to: server, scratch) {
+            try write(records, stored, scratch)
+            if kept != nil { return }
+            try files.remove("base_url")
+            try removeLegacyServer()
+        }
+    }
+
+    private func removeLegacyServer() throws(VaultError) {
+        try attempt("cannot remove base_url") { () throws(Errno) in
+            do throws(Errno) {
+                try layout.vault.removeFile("base_url".bytes)
+            } catch .noSuchFile {}  // only clones of old versions have one there
         }
     }
 

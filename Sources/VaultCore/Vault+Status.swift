@@ -94,7 +94,7 @@ extension Vault {
         let url = try recordedServer()
         let ref = state.namedBranch.headRefID
         var result = RemoteState(
-            name: record?.name ?? "origin", url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
+            name: record?.name ?? Self.originName, url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
             behind: nil, behindIsLowerBound: false)
         guard let url else {
             result.relation = .unknown

@@ -11,7 +11,7 @@ extension Vault {
     ///   edits, `secretInCommit`, `unsafePath`, `readOnlyClone`, or an I/O error. Nothing has changed then.
     public func write(_ request: WriteRequest, observer: any Observer = SilentObserver()) throws -> WriteResult {
         try requireWritable("write")
-        try Self.checkMessage(request.message)
+        try checkMessage(request.message)
         guard let first = request.files.first else { throw VaultError(.usage, "no file was given") }
         guard Set(request.files.map(\.path)).count == request.files.count else {
             throw VaultError(.usage, "a path was given twice")
@@ -90,11 +90,14 @@ extension Vault {
         _ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter, _ scratch: ScratchArea
     ) throws -> StoredBlob {
         let secrets = try SecretGuard(
-            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets)
+            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKey: try keyFinder())
+        try secrets.checkName(path)
         switch content {
         case .bytes(let bytes):
             try secrets.checkContent(path, bytes)
-            return try writer.store(bytes)
+            let blob = try writer.store(bytes)
+            try secrets.checkCopy(path, digest: blob.digest)
+            return blob
         case .descriptor(let number):
             let input = try attempt("cannot read the input") { () throws(Errno) in
                 try LinuxFile(duplicating: number)
@@ -104,7 +107,9 @@ extension Vault {
             }
             if head.count <= ObjectStore.inlineLimit {
                 try secrets.checkContent(path, head)
-                return try writer.store(head)
+                let blob = try writer.store(head)
+                try secrets.checkCopy(path, digest: blob.digest)
+                return blob
             }
             guard secrets.wantsContent(path, head: head) else { return try writer.store(head: head, rest: input) }
             return try spool(head, input, path, secrets, writer, scratch)

@@ -94,15 +94,18 @@ public final class Vault: Sendable {
 final class KeyHolder: Sendable {
     let vaultID: VaultID
     let readKey: ReadKey
+    /// Finds the vault key in text, where the key was given with the command; a clone that holds it has it in a file.
+    let finder: KeyFinder?
     private let derived: Locked<WriteKey?>
     private let derive: @Sendable () throws(VaultError) -> WriteKey?
 
     init(
-        vaultID: VaultID, readKey: ReadKey, writeKey: WriteKey? = nil,
+        vaultID: VaultID, readKey: ReadKey, writeKey: WriteKey? = nil, finder: KeyFinder? = nil,
         derive: @escaping @Sendable () throws(VaultError) -> WriteKey? = { () throws(VaultError) in nil }
     ) {
         self.vaultID = vaultID
         self.readKey = readKey
+        self.finder = finder
         derived = Locked(writeKey)
         self.derive = derive
     }

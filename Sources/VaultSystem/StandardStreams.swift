@@ -8,6 +8,18 @@ package enum StandardStreams {
         case error = 2
     }
 
+    /// Occupies each of the descriptors 0 to 2 that the process was started without.
+    ///
+    /// Otherwise the first files that are opened would get these numbers, and what is meant for a standard stream would
+    /// be written into them. To be called before any file is opened.
+    package static func reserve() throws(Errno) {
+        for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) == -1 {
+            // Opened the wrong way round, so that using the stream still fails as it does on a closed descriptor.
+            let opened = unsafe open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY)
+            guard opened == descriptor else { throw opened < 0 ? Errno(rawValue: errno) : .badDescriptor }
+        }
+    }
+
     /// Writes all bytes; `Errno.brokenPipe` when nobody reads any more.
     package static func write(_ bytes: Span<UInt8>, to stream: Output) throws(Errno) {
         try LinuxFile.writeAll(bytes, to: stream.rawValue)

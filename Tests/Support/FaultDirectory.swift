@@ -31,7 +31,7 @@ final class FaultDirectory: Directory {
     }
 
     func openFile(_ name: [UInt8]) throws(Errno) -> any File {
-        try plan.check(.openFile)
+        try plan.checkOpening(name)
         return FaultFile(try inner.openFile(name), plan)
     }
 

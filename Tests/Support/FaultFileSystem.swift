@@ -46,6 +46,7 @@ package final class FaultFileSystem: FileSystem {
         var fault: Fault?
         var matched = 0
         var fired = 0
+        var closedNames: Set<[UInt8]> = []
     }
 
     /// The file system behind it, where nothing fails.
@@ -64,6 +65,16 @@ package final class FaultFileSystem: FileSystem {
             state.fired = 0
             state.counts = [:]
         }
+    }
+
+    /// Makes files of these names refuse to be opened, as they do to whoever lacks the permission.
+    package func close(_ names: Set<[UInt8]>) {
+        state.withLock { $0.closedNames = names }
+    }
+
+    func checkOpening(_ name: [UInt8]) throws(Errno) {
+        try check(.openFile)
+        if state.withLock({ $0.closedNames.contains(name) }) { throw .permissionDenied }
     }
 
     /// Calls since the last `set`, by kind.

@@ -22,7 +22,7 @@ struct CompletionTests {
             ("log --color ", ["auto", "always", "never"]), ("log --color=al", ["--color=always"]),
             ("log --color = al", ["always"]), ("completion ", ["bash", "zsh", "fish"]), ("help sta", ["status"]),
             ("cat -o ", [":file"]), ("--vault-dir ", [":folder"]), ("commit a", [":file"]),
-            ("config get core.c", ["core.color", "core.caseCheck", "core.cacheKeys"]), ("fetch x", []),
+            ("config get core.c", ["core.color", "core.cacheKeys"]), ("fetch x", []),
             ("nonsense x", []),
         ])
     func offered(line: String, expected: [String]) {

@@ -127,7 +127,7 @@ struct SecretTests {
         tool.environment["VAULTCTL_KEY"] = Array("no-colon-secret".utf8)
         for json in [[], ["--json"]] {
             let outcome = await tool.run((["keys", "derive"] + json).map { Array($0.utf8) })
-            #expect(outcome.code == 6)
+            #expect(outcome.code == 2)
             #expect(!(outcome.text + outcome.error).contains("no-colon"))
         }
     }

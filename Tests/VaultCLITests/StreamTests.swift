@@ -40,6 +40,32 @@ struct StreamTests {
         let outcome = await tool.run("ls")
         #expect(outcome.code == 12)
         #expect(outcome.error.hasPrefix("vaultctl: cannot write to standard output"))
+        #expect(await tool.run("ls", "--json").error.hasPrefix("vaultctl: cannot write to standard output"))
+    }
+
+    @Test(
+        "when only the report of a verb can not be written, it says that the work was done and hints at nothing",
+        arguments: [
+            ["init", "-q", "new"], ["commit", "--allow-empty", "-m", "x"], ["push", "--server", "../pub"],
+            ["pull", "--server", "../pub"], ["fetch", "--server", "../pub"], ["write", "w.txt"],
+            ["clone", "k7m2p9x4", "copy", "--server", "../pub", "--key-file", "../key"],
+            ["remote", "add", "--no-check", "x", "/x"], ["config", "set", "push.autoPull", "true"],
+        ])
+    func reportLost(words: [String]) async throws {
+        let tool = try Tool()
+        try tool.write(Array("q3v9x0k2m8t5w1z7r4y6b0n2:k7m2p9x4".utf8), to: "key", mode: 0o600)
+        _ = await tool.run("init", "-q", "v", "--key-file", "key", "--server", "./pub", "--push")
+        tool.directory = tool.directory.appending(component: "v")
+        _ = await tool.run("push", "--server", "../pub")
+        for json in [[], ["--json"]] {
+            tool.outputFailure = .noSpace
+            let name = json.isEmpty ? "" : "2"
+            let line = words.map { ["new", "copy", "x", "w.txt"].contains($0) ? $0 + name : $0 } + json
+            let outcome = await tool.run(line.map { Array($0.utf8) })
+            #expect(outcome.code == 12, "\(line)")
+            #expect(outcome.error.contains("vaultctl: the work was done, but its report could not"), "\(outcome.error)")
+            #expect(!outcome.error.contains("hint:"), "\(line)")
+        }
     }
 
     @Test("into a file there is neither colour nor redrawing, and on a terminal NO_COLOR and --color decide")

@@ -72,8 +72,7 @@ def keys_refused(lab):
     wrong = 'x' * 24 + ':' + key.rpartition(':')[2]
     lab.ours.json('clone', '-', 'wrong', '--server', lab.host, cwd=lab.root, stdin=wrong, code=6)
     lab.ours.json('clone', 'sgit_private_vault_' + key, 'argv', '--server', lab.host, cwd=lab.root, code=2)
-    answer = lab.ours.json('clone', '-', 'malformed', '--server', lab.host, cwd=lab.root, stdin='no colon here', code=None)
-    equal(answer['exit'] in (2, 6), True, f'malformed key: {answer}')
+    lab.ours.json('clone', '-', 'malformed', '--server', lab.host, cwd=lab.root, stdin='no colon here', code=2)
     read_key = lab.reference.keys_of(key)['read_key']
     lab.ours.json('init', 'read', '--key-fd', '0', cwd=lab.root,
                   stdin=f'sgit_private_read_{read_key}:{key.rpartition(":")[2]}', code=2)

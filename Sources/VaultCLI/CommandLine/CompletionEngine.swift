@@ -74,7 +74,8 @@ struct CompletionEngine {
         case .folder: [Candidate(":folder")]
         case .choice(let words): matching(words.map { Candidate($0) }, current)
         case .verb: matching(verbWords(), current)
-        case .setting: matching(SettingKey.all.map { Candidate($0.name, $0.help) }, current)
+        case .setting:
+            matching(SettingKey.all.filter { $0.scope != .nowhere }.map { Candidate($0.name, $0.help) }, current)
         case .vaultPath, .revision, .remote: matching(lookup(kind, current), current)
         }
     }

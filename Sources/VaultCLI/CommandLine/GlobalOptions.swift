@@ -25,7 +25,9 @@ enum GlobalOptions {
     static let lockTimeout = OptionSpec.value(
         "--lock-timeout", argument: "S", help: "wait S seconds for the clone's lock (10); 0 fails at once")
     static let keyFile = OptionSpec.value(
-        "--key-file", argument: "F", help: "read the vault or read key from file F", secret: true, completion: .file)
+        "--key-file", argument: "F",
+        help: "read the vault or read key from file F; a clone with a key of its own refuses one of another vault",
+        secret: true, completion: .file)
     static let keyDescriptor = OptionSpec.value(
         "--key-fd", argument: "N", help: "read the key from file descriptor N", secret: true)
     static let keyCommand = OptionSpec.value(

@@ -83,6 +83,8 @@ struct Verb: Sendable {
     let document: Document
     /// Stands for its first word alone: `remote` is `remote list`.
     var isDefault = false
+    /// It changes something, here or at a remote, before it answers.
+    var changes = false
     /// Output may go through a pager.
     var pages = false
     let action: Action

@@ -32,13 +32,13 @@ enum CatCommand {
         let vault = try VaultPlace.open(call)
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try call.arguments.allPositionals.map { try typed.file($0) }
-        let revision = try call.text(revision)
+        let revision = try call.arguments.last(revision).map { try call.revision($0) }
         if call.has(outputFile) || call.isJSON, paths.count > 1 {
             throw Usage.error("option '\(call.isJSON ? "--json" : "-o")' takes one PATH", about: [call.verb])
         }
         if let target = call.arguments.last(outputFile) {
             let info = try vault.export(
-                paths[0], revision: revision, to: call.workingDirectory.appending(relative: target))
+                paths[0], revision: revision, to: try call.outputPlace(target))
             return call.isJSON ? try call.answer(FileAnswer(info: info, data: nil)) : .ok
         }
         if call.isJSON {

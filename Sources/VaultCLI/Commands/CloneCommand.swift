@@ -6,7 +6,8 @@ internal import VaultSystem
 /// The verb `vaultctl clone`.
 enum CloneCommand {
     static let readOnly = OptionSpec.flag("--read-only", help: "keep the read key only, also when a vault key is given")
-    static let bare = OptionSpec.flag("--bare", help: "keep the encrypted store alone: no working copy and no key")
+    static let bare = OptionSpec.flag(
+        "--bare", help: "keep the encrypted store alone: no working copy and no key of the vault")
 
     static let verb = Verb(
         words: ["clone"], group: .start, summary: "copy a vault from a server or folder",
@@ -38,6 +39,7 @@ enum CloneCommand {
             "vaultctl/clone/1",
             "directory, vault_id, mode, branch, clone_branch_id, head, commits, objects, bytes, files, "
                 + "unverified[{commit,status}], partial"),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {
@@ -47,8 +49,9 @@ enum CloneCommand {
         let access = try CloneArgument(call: call).key()
         let vaultID = access.vaultID
         let positionals = call.arguments.allPositionals
-        let directory = call.workingDirectory.appending(
-            relative: positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
+        let directory = try call.place(
+            positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
+        let outer = try NewVaultPlace(call: call).check(directory)
         let options = CloneOptions(bare: call.has(bare), readOnly: call.has(readOnly), server: server.text)
         let key = try CloneKey(access, options: options)
         let observer = call.observer()
@@ -58,27 +61,32 @@ enum CloneCommand {
         let result = try await Vault.clone(
             from: remote, key: key, to: directory, options: options, environment: call.surroundings.vault,
             observer: observer)
+        NewVaultPlace(call: call).tell(outer)
         for (commit, status) in result.unverified {
             call.messages.warning("commit \(commit.text): signature \(status.rawValue)")
         }
-        guard !result.notStored.isEmpty else { return try call.answer(CloneAnswer(result: result, done: [])) }
-        let vault = try VaultPlace.open(root: FilePath(result.directory), call)
+        let root = (try? call.surroundings.vault.fileSystem.canonicalPath(directory)) ?? directory
+        guard !result.notStored.isEmpty else {
+            return try call.answer(CloneAnswer(result: result, root: root, done: []))
+        }
+        let vault = try Vault.open(
+            root: root, options: OpenOptions(verb: call.verb.name), environment: call.surroundings.vault)
         let failed = Set(result.notStored.map(\.path))
         let done = try vault.list(nil, recursive: true, revision: nil).map(\.path).filter { !failed.contains($0.bytes) }
-        return try call.answer(CloneAnswer(result: result, done: done), exit: .partial)
+        return try call.answer(CloneAnswer(result: result, root: root, done: done), exit: .partial)
     }
 }
 
 /// A finished clone, told.
 private struct CloneAnswer: Rendered {
     let result: CloneResult
+    let root: FilePath
     /// The files that were written, when some were not.
     let done: [VaultPath]
 
     func writeText(to text: TextRenderer) throws {
         let kind = result.mode == .full ? "" : " (\(result.mode.rawValue))"
-        let directory = String(decoding: TextSafety.path(Array(result.directory.utf8)), as: UTF8.self)
-        try text.line("Cloned \(result.vaultID.text) into \(directory)\(kind)")
+        try text.line("Cloned \(result.vaultID.text) into \(root.text)\(kind)")
         try text.line(
             "Branch \(result.branch) at \(text.short(result.head)): \(text.counted(result.commits, "commit")), "
                 + "\(text.counted(result.objects, "object")), \(text.size(result.bytes)), "
@@ -88,7 +96,7 @@ private struct CloneAnswer: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         .record([
-            "directory": .string(result.directory),
+            "directory": .name(root.bytes),
             "vault_id": .string(result.vaultID.text),
             "mode": .string(result.mode.rawValue),
             "branch": .string(result.branch),

@@ -44,11 +44,15 @@ enum CommitCommand {
             "vaultctl/commit/1",
             "commit{id,parents[],message,time_ms,branch} or null when there was nothing to commit (exit 1), added, "
                 + "modified, deleted, skipped[{path,reason}], signed"),
+        changes: true,
         action: .local { call in try run(call) })
 
     private static func run(_ call: Call) throws -> ExitCode {
         let settings = try call.settings()
         let given = try CommitMessage(call: call).given()
+        if let given, CommitMessage.isBlank(given), settings.flag(.requireMessage) {
+            throw Usage.error("the message is empty", about: [call.verb])
+        }
         let vault = try VaultPlace.open(call)
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try typed.paths(call.arguments.allPositionals) ?? []
@@ -62,6 +66,7 @@ enum CommitCommand {
             }
             options.message = edited
         }
+        try checkPaths(paths, call, vault)
         let result = try vault.commit(options, observer: call.observer())
         if result.commit != nil, options.sign, !result.signed {
             call.messages.warning("the commit is not signed: this clone holds no signing key")
@@ -71,6 +76,15 @@ enum CommitCommand {
             CommitAnswer(
                 commit: result.commit, branch: result.branch, changes: result.changes, skipped: result.skipped,
                 signed: result.signed))
+    }
+
+    /// Refuses paths that are neither on disk nor in the vault: most likely they are mistyped.
+    private static func checkPaths(_ paths: [VaultPath], _ call: Call, _ vault: Vault) throws {
+        for path in paths {
+            let place = vault.rootPath.appending(FilePath(bytes: path.bytes))
+            if (try? call.surroundings.vault.fileSystem.status(of: place, followLinks: false)) != nil { continue }
+            _ = try vault.list(path)
+        }
     }
 
     private static func answer(_ call: Call, _ answer: CommitAnswer) throws -> ExitCode {

@@ -14,11 +14,26 @@ struct CommitMessage {
         let parts = call.arguments.all(CommitCommand.message)
         guard let file = call.arguments.last(CommitCommand.messageFile) else {
             guard !parts.isEmpty else { return nil }
-            return try parts.map { try call.text($0, of: "the message") }.joined(separator: "\n\n")
+            return try Self.checked(parts.map { try call.text($0, of: "the message") }.joined(separator: "\n\n"))
         }
         guard parts.isEmpty else { throw Usage.error("options '-m' and '-F' exclude each other", about: [call.verb]) }
         let text = try call.text(try read(file), of: "the message")
-        return TextLayout.withoutSuffix(text) { $0.isNewline }
+        return try Self.checked(TextLayout.withoutSuffix(text) { $0.isNewline })
+    }
+
+    /// Whether a message says nothing.
+    static func isBlank(_ message: String) -> Bool {
+        message.allSatisfy(\.isWhitespace)
+    }
+
+    /// Refuses a message with a private key in it, of whatever vault: everybody who can read this one would have it.
+    static func checked(_ message: String) throws -> String {
+        guard !Redaction.findsPrivateKey(in: message) else {
+            throw VaultError(
+                .secretInCommit, "the message holds a private key, so nothing was committed",
+                hint: "write the message without the key")
+        }
+        return message
     }
 
     /// The message written in an editor; nil when there is nothing to commit.
@@ -34,15 +49,15 @@ struct CommitMessage {
             .joined(separator: "\n")
         let trimmed = TextLayout.withoutSuffix(message) { $0.isWhitespace }.trimmingPrefix { $0.isNewline }
         guard !trimmed.isEmpty else { throw VaultError(.cancelled, "the message is empty, so nothing was committed") }
-        return String(trimmed)
+        return try Self.checked(String(trimmed))
     }
 
     private func read(_ file: [UInt8]) throws -> [UInt8] {
+        let path = try call.place(file)
         do throws(Errno) {
             if file == [UInt8(ascii: "-")] {
                 return try call.surroundings.standardInput.read(descriptor: 0, limit: Self.readLimit)
             }
-            let path = call.workingDirectory.appending(relative: file)
             return try call.surroundings.vault.fileSystem.readFile(path, limit: Self.readLimit)
         } catch {
             throw VaultError.io(error, "cannot read the message from \(TextSafety.quoted(file))")

@@ -10,7 +10,7 @@ enum ConfigCommand {
     static let verbs: [Verb] = [list, get, set, unset]
 
     private static let name = Positional("NAME", help: "a setting", required: true, completion: .setting)
-    private static let document = Verb.Document("vaultctl/config/1", "settings[{name,value,origin,file}]")
+    private static let document = Verb.Document("vaultctl/config/1", "settings[{name,value,origin,file,effective}]")
     private static let exits: [Verb.Exit] = [
         .init(.ok), .init(.notFound, "there is no such setting, or it has no value"),
         .init(.refused, "a value looks like a secret"),
@@ -19,8 +19,9 @@ enum ConfigCommand {
     private static let list = Verb(
         words: ["config", "list"], group: .tool, summary: "list the settings that apply here",
         paragraph: """
-            Lists every setting with its value. A value comes from the clone's file, else the user's, else the \
-            machine's, else it is built in. 'vaultctl config' does the same.
+            Lists every setting that has an effect, with its value, and those that a file sets without effect in this \
+            version, marked so. A value comes from the clone's file, else the user's, else the machine's, else it is \
+            built in. 'vaultctl config' does the same.
             """,
         synopsis: ["config [list] [--show-origin]"], options: [showOrigin], exits: exits,
         examples: [
@@ -32,7 +33,9 @@ enum ConfigCommand {
             let settings = try call.settings()
             return try call.answer(
                 ConfigAnswer(
-                    rows: SettingKey.all.compactMap { ConfigAnswer.Row($0, settings) },
+                    rows: SettingKey.all.compactMap { ConfigAnswer.Row($0, settings) }.filter {
+                        $0.key.scope != .nowhere || $0.origin != .builtIn
+                    },
                     showsOrigin: call.has(showOrigin), isList: true))
         })
 
@@ -62,10 +65,14 @@ enum ConfigCommand {
             .init("vaultctl config set push.autoPull true", "For this clone."),
             .init("vaultctl config set --user core.color never", "For every vault of this user."),
         ],
-        document: document,
+        document: document, changes: true,
         action: .local { call in
             let key = try named(call)
             let text = try call.textPositional(1) ?? ""
+            if key.scope == .clone, call.has(user) {
+                throw Usage.error("\(key.name) is set for each clone, not for the user", about: [call.verb])
+            }
+            if key.scope == .nowhere { call.messages.warning("\(key.name) has no effect in this version") }
             guard !SettingsFile.looksSecret(text) else {
                 throw VaultError(.refused, "the value looks like a secret", hint: "keys belong in a key file")
             }
@@ -84,7 +91,7 @@ enum ConfigCommand {
             .init("vaultctl config unset push.autoPull", "For this clone."),
             .init("vaultctl config unset --user core.color", "For every vault of this user."),
         ],
-        document: document, action: .local { call in try change(call, try named(call), to: nil) })
+        document: document, changes: true, action: .local { call in try change(call, try named(call), to: nil) })
 
     private static func named(_ call: Call) throws -> SettingKey {
         let name = try call.textPositional(0) ?? ""
@@ -136,7 +143,8 @@ private struct ConfigAnswer: Rendered {
         for row in rows {
             let origin = showsOrigin ? "\(row.origin.rawValue)\(row.path.map { " \($0.text)" } ?? "")\t" : ""
             let name = isList ? "\(row.key.name)=" : ""
-            try text.line(origin + name + TextSafety.line(row.shown))
+            let mark = isList && row.key.scope == .nowhere ? "  (no effect in this version)" : ""
+            try text.line(origin + name + TextSafety.line(row.shown) + mark)
         }
     }
 
@@ -149,6 +157,7 @@ private struct ConfigAnswer: Rendered {
                         "value": $0.value,
                         "origin": .string($0.origin.rawValue),
                         "file": $0.path.map { .name($0.bytes) } ?? .null,
+                        "effective": .bool($0.key.scope != .nowhere),
                     ])
                 })
         ])

@@ -19,6 +19,7 @@ enum FetchCommand {
             .init("vaultctl fetch --remote backup", "From another saved remote."),
         ],
         network: .always, document: .init("vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes"),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {

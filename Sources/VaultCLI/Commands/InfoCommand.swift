@@ -1,5 +1,6 @@
 internal import VaultCore
 internal import VaultFormat
+internal import VaultSystem
 
 /// The verb `vaultctl info`.
 enum InfoCommand {
@@ -18,13 +19,14 @@ enum InfoCommand {
             let vault = try VaultPlace.open(call)
             let info = try vault.info()
             let server = try info.server.map { try ServerAddress.recorded($0, root: vault.rootPath) }
-            return try call.answer(InfoAnswer(info: info, server: server))
+            return try call.answer(InfoAnswer(info: info, root: vault.rootPath, server: server))
         })
 }
 
 /// What a vault is, told.
 private struct InfoAnswer: Rendered {
     let info: VaultInfo
+    let root: FilePath
     let server: ServerAddress?
 
     private var transport: String? {
@@ -32,9 +34,8 @@ private struct InfoAnswer: Rendered {
     }
 
     func writeText(to text: TextRenderer) throws {
-        let directory = String(decoding: TextSafety.path(Array(info.directory.utf8)), as: UTF8.self)
         let rows: [(String, String)] = [
-            ("Vault", info.vaultID.text), ("Directory", directory), ("Mode", info.mode.rawValue),
+            ("Vault", info.vaultID.text), ("Directory", root.text), ("Mode", info.mode.rawValue),
             ("Server", server.map { Redaction.redacted(TextSafety.line($0.text)) } ?? "none recorded"),
             ("Branch", TextSafety.line(info.branch)), ("Head", info.head?.text ?? "none"),
             ("Format", "\(info.format)"), ("Minimum client", info.minClient.map(TextSafety.line) ?? "none"),
@@ -47,7 +48,7 @@ private struct InfoAnswer: Rendered {
     func jsonMembers() -> [JSONMember] {
         .record([
             "vault_id": .string(info.vaultID.text),
-            "directory": .string(info.directory),
+            "directory": .name(root.bytes),
             "mode": .string(info.mode.rawValue),
             "server": .optional(info.server),
             "transport": .optional(transport),

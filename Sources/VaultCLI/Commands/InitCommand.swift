@@ -43,6 +43,7 @@ enum InitCommand {
         network: .onRequest,
         document: .init(
             "vaultctl/init/1", "directory, vault_id, branch, branch_id, head, server, key_written, pushed, key?"),
+        changes: true,
         action: .choose { call in
             call.has(push) ? .network { call in try await runWithPush(call) } : .local { call in try run(call) }
         })
@@ -77,7 +78,8 @@ enum InitCommand {
         var options = CreateOptions(existing: call.has(existing))
         options.format = try call.choice(format).flatMap(Int.init) ?? 1
         options.server = try ServerChoice.new(call)?.text
-        let directory = call.workingDirectory.appending(relative: call.arguments.allPositionals.first ?? [])
+        let directory = try call.arguments.allPositionals.first.map { try call.place($0) } ?? call.workingDirectory
+        let outer = try NewVaultPlace(call: call).check(directory)
         let key = try key(call)
         if let keyFile = call.arguments.last(keyOut) {
             try SecretOutput(call: call).write(try key.text(), to: keyFile)
@@ -88,6 +90,7 @@ enum InitCommand {
             let secret = try key.text()
             call.messages.secrets.remember(secret)
             let text = SecretOutput.text(secret)
+            NewVaultPlace(call: call).tell(outer)
             show(text, call)
             return Made(vault: vault, key: text, result: result)
         } catch {
@@ -98,6 +101,7 @@ enum InitCommand {
 
     /// The key that was given, else a new one.
     private static func key(_ call: Call) throws -> VaultKey {
+        let source = SecretInput(call: call).source ?? ""
         guard let given = try SecretInput(call: call).given() else {
             return try VaultKey.generate(using: call.surroundings.vault.random)
         }
@@ -106,7 +110,12 @@ enum InitCommand {
         guard kind != .readPrivate, kind != .readPublic else {
             throw Usage.error("a vault is made with a vault key; this is a read key")
         }
-        let key = try given.withBytes { bytes in try VaultKey(parsing: bytes) }
+        let key: VaultKey
+        do throws(FormatError) {
+            key = try given.withBytes { (bytes) throws(FormatError) in try VaultKey(parsing: bytes) }
+        } catch {
+            throw SecretInput.malformed(error, source)
+        }
         guard key.isUsableByReference, key.vaultID.isServable else {
             throw Usage.error(
                 "no vault can be made with this key: the id needs 8 to 24 characters, the passphrase printable ASCII, "
@@ -125,7 +134,9 @@ enum InitCommand {
 
     private static func answer(_ call: Call, _ made: Made, pushed: Bool) throws -> ExitCode {
         let exit = try call.answer(
-            InitResult(result: made.result, pushed: pushed, key: call.has(printKey) ? made.key : nil))
+            InitResult(
+                result: made.result, root: made.vault.rootPath, pushed: pushed, key: call.has(printKey) ? made.key : nil
+            ))
         call.messages.advice("vaultctl keys show .")
         return exit
     }
@@ -134,12 +145,12 @@ enum InitCommand {
 /// A new vault, told.
 private struct InitResult: Rendered {
     let result: CreateResult
+    let root: FilePath
     let pushed: Bool
     let key: String?
 
     func writeText(to text: TextRenderer) throws {
-        let directory = String(decoding: TextSafety.path(Array(result.directory.utf8)), as: UTF8.self)
-        try text.line("Made vault \(result.vaultID.text) in \(directory), branch \(result.branch)")
+        try text.line("Made vault \(result.vaultID.text) in \(root.text), branch \(result.branch)")
         if let server = result.server { try text.line("Server: \(TextSafety.line(server))") }
         if pushed { try text.line("Registered at the server") }
         if let key { try text.line(key) }
@@ -147,7 +158,7 @@ private struct InitResult: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         let members: [JSONMember] = .record([
-            "directory": .string(result.directory),
+            "directory": .name(root.bytes),
             "vault_id": .string(result.vaultID.text),
             "branch": .string(result.branch),
             "branch_id": .string(result.branchID),

@@ -11,12 +11,18 @@ enum KeysCommand {
     private static let key = Positional(
         "KEY", help: "a published read key, or '-' for standard input; otherwise the key of --key-file and its like",
         secret: true)
+    private static let keyOrClone = Positional(
+        "KEY",
+        help: "a published read key, '-' for standard input, or '.' for the key of this clone; otherwise the key of "
+            + "--key-file and its like",
+        secret: true)
 
     private static let show = Verb(
         words: ["keys", "show"], group: .keys, summary: "print the key of this clone",
         paragraph: """
             Prints the vault key, or on a read-only clone the read key, on standard output. '.' stands for this clone. \
-            A standard output that is a file other users can read is refused, unless -y is given.
+            A bare clone holds none: there the key of --key-file and its like is checked and printed. A standard output \
+            that is a file other users can read is refused, unless -y is given.
             """,
         synopsis: ["keys show ."],
         positionals: [Positional("NAME", help: "'.', this clone", required: true, completion: .choice(["."]))],
@@ -35,12 +41,12 @@ enum KeysCommand {
         words: ["keys", "derive"], group: .keys, summary: "tell the ids that follow from a key",
         paragraph: """
             Tells the vault id and the places of the head and of the branch index that follow from a key: the one given \
-            by --key-file, --key-fd, --key-command, VAULTCTL_KEY or KEY, else that of this clone. Key material is \
-            printed with --show-secrets only, and not into a file that other users can read, unless -y is given.
+            by --key-file, --key-fd, --key-command, VAULTCTL_KEY or KEY, else that of this clone ('.', or -C DIR for \
+            that of another). Key material is printed with --show-secrets only, and not into a file that other users can read, unless -y is given.
             """,
-        synopsis: ["keys derive [--show-secrets] [KEY]"], options: [showSecrets], positionals: [key],
+        synopsis: ["keys derive [--show-secrets] [KEY]"], options: [showSecrets], positionals: [keyOrClone],
         exits: [
-            .init(.ok), .init(.notFound), .init(.auth, "the text is no key"),
+            .init(.ok), .init(.notFound), .init(.auth),
             .init(.refused, "standard output is a file that other users can read"), .init(.inputNeeded),
         ],
         examples: [
@@ -75,7 +81,19 @@ enum KeysCommand {
             throw VaultError(.keyNotFound, "there is no key of this name; '.' is the key of this clone")
         }
         try SecretOutput(call: call).checkOutput()
-        let vault = try VaultPlace.openWithOwnKey(call)
+        let input = SecretInput(call: call)
+        let vault = try VaultPlace.open(call) {
+            // Nobody is asked for a key in order to be shown it.
+            guard let source = input.source, let text = try input.given() else {
+                throw VaultError(
+                    .keyMissing, "this is a bare clone, which holds no key that could be shown",
+                    hint: "the key is where the clone was made with it; --key-file F checks and prints that of F")
+            }
+            return try text.withBytes { try SecretInput.accessKey($0, from: source) }
+        }
+        if vault.mode == .bare, let text = try givenVaultKey(input) {
+            return try call.answer(KeyAnswer(vaultID: vault.vaultID, kind: .vault, text: text))
+        }
         if let text = try vault.vaultKeyText() {
             return try call.answer(
                 KeyAnswer(vaultID: vault.vaultID, kind: .vault, text: SecretOutput.text(text)))
@@ -87,14 +105,28 @@ enum KeysCommand {
                 text: KeyText.readPrivatePrefix + hex + ":" + vault.vaultID.text))
     }
 
-    private static func runDerive(_ call: Call) throws -> ExitCode {
-        if call.has(showSecrets) { try SecretOutput(call: call).checkOutput() }
-        guard let text = try given(call) else { return try deriveFromClone(call) }
-        return try text.withBytes { bytes in try derive(call, from: bytes.extracting(schemeLength(bytes)...)) }
+    /// The text of the vault key that was given; nil when it is a read key.
+    private static func givenVaultKey(_ input: SecretInput) throws -> String? {
+        guard let source = input.source, let text = try input.given() else { return nil }
+        return try text.withBytes { bytes in
+            guard case .vault(let key) = try SecretInput.accessKey(bytes, from: source) else { return nil }
+            return SecretOutput.text(try key.text())
+        }
     }
 
-    private static func derive(_ call: Call, from text: Span<UInt8>) throws -> ExitCode {
-        switch try AccessKey.routing(argument: text, readKey: nil) {
+    private static func runDerive(_ call: Call) throws -> ExitCode {
+        if call.has(showSecrets) { try SecretOutput(call: call).checkOutput() }
+        guard call.arguments.allPositionals.first != [UInt8(ascii: ".")], let text = try given(call) else {
+            return try deriveFromClone(call)
+        }
+        let source = call.arguments.allPositionals.isEmpty ? SecretInput(call: call).source : nil
+        return try text.withBytes { bytes in
+            try derive(call, from: bytes.extracting(schemeLength(bytes)...), source ?? "the argument")
+        }
+    }
+
+    private static func derive(_ call: Call, from text: Span<UInt8>, _ source: String) throws -> ExitCode {
+        switch try SecretInput.accessKey(text, from: source) {
         case .read(let readKey, let id): return try tell(call, id, readKey, nil)
         case .vault(let key):
             let writeKey = call.has(showSecrets) ? try key.deriveWriteKey() : nil
@@ -105,7 +137,7 @@ enum KeysCommand {
     private static func deriveFromClone(_ call: Call) throws -> ExitCode {
         let vault = try VaultPlace.open(call)
         if call.has(showSecrets), let text = try vault.vaultKeyText() {
-            return try text.withBytes { bytes in try derive(call, from: bytes) }
+            return try text.withBytes { bytes in try derive(call, from: bytes, "the clone") }
         }
         let readKey = try vault.readKeyText().withBytes { try ReadKey(hex: $0) }
         return try tell(call, vault.vaultID, readKey, nil)
@@ -132,6 +164,15 @@ enum KeysCommand {
     private static func given(_ call: Call) throws -> SecretBytes? {
         let input = SecretInput(call: call)
         guard let argument = call.arguments.allPositionals.first else { return try input.given() }
+        try input.checkSingleSource("an argument")
+        guard !argument.isEmpty else { throw Usage.error("the argument is empty", about: [call.verb]) }
+        if argument.first == UInt8(ascii: ".") || argument.contains(UInt8(ascii: "/")), argument.count < 64,
+            !argument.contains(UInt8(ascii: ":"))
+        {
+            throw Usage.error(
+                "the argument is a path and no key; vaultctl -C DIR keys derive tells about the clone in DIR",
+                about: [call.verb])
+        }
         if argument == [UInt8(ascii: "-")] { return try input.standardInput() }
         if KeyText.kind(of: argument.span) == .unknown { try input.checkArgument("a private key as an argument") }
         return try SecretText.verbatim(argument, from: "the argument")

@@ -34,7 +34,8 @@ enum ListCommand {
         let typed = PathArgument(call: call, root: vault.rootPath)
         let folder = try typed.path(call.arguments.allPositionals.first ?? Array(".".utf8))
         let entries = try vault.list(
-            folder, recursive: call.has(recursive) || call.has(tree), revision: try call.text(revision))
+            folder, recursive: call.has(recursive) || call.has(tree),
+            revision: try call.arguments.last(revision).map { try call.revision($0) })
         var style = ListAnswer.Style()
         style.isLong = call.has(long)
         style.showsIDs = call.has(ids)

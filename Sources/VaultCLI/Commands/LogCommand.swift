@@ -42,7 +42,7 @@ enum LogCommand {
         let vault = try VaultPlace.open(call)
         let typed = PathArgument(call: call, root: vault.rootPath)
         var options = LogOptions(
-            revision: try call.arguments.positionals.first.map { try call.text($0, of: "the revision") },
+            revision: try call.arguments.positionals.first.map { try call.revision($0) },
             paths: try typed.paths(call.arguments.separated) ?? [], limit: limit, firstParent: call.has(firstParent),
             reverse: call.has(reverse), checkSignatures: call.has(showSignature), includeChanges: call.isJSON)
         guard call.isJSON else {

@@ -29,6 +29,7 @@ enum PullCommand {
             "vaultctl/pull/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, partial"
         ),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {

@@ -38,6 +38,7 @@ enum PushCommand {
         ],
         network: .always,
         document: .init("vaultctl/push/1", "result, branch, old, new, commits, objects, bytes, retries, dry_run"),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {

@@ -47,7 +47,7 @@ enum RemoteCommand {
             .init(
                 "vaultctl remote add --default home /srv/vaults/notes", "Saves a folder and talks to it from now on."),
         ],
-        network: .always, document: document,
+        network: .always, document: document, changes: true,
         action: .network { call in
             try await change(call, url: try call.textPositional(1)) { vault, name, address in
                 try vault.addRemote(name: name, url: address?.text ?? "", isDefault: call.has(isDefault))
@@ -59,7 +59,7 @@ enum RemoteCommand {
         paragraph: "Forgets a saved remote. Nothing changes at the remote itself.",
         synopsis: ["remote rm NAME"], positionals: [name], exits: exits,
         examples: [.init("vaultctl remote rm usb", "Forgets 'usb'."), .init("vaultctl remote rm -q old", "The same.")],
-        document: document,
+        document: document, changes: true,
         action: .local { call in
             let vault = try VaultPlace.open(call)
             try vault.removeRemote(name: try named(call, vault))
@@ -79,7 +79,7 @@ enum RemoteCommand {
             .init("vaultctl remote rename usb stick", "Renames 'usb'."),
             .init("vaultctl remote rename origin home", "Renames 'origin'."),
         ],
-        document: document,
+        document: document, changes: true,
         action: .local { call in
             let vault = try VaultPlace.open(call)
             try vault.renameRemote(try named(call, vault), to: try call.textPositional(1) ?? "")
@@ -95,7 +95,7 @@ enum RemoteCommand {
             .init("vaultctl remote set-url usb /media/usb2/notes", "The folder has moved."),
             .init("vaultctl remote set-url --no-check usb /media/usb2/notes", "The folder is not there now."),
         ],
-        network: .always, document: document,
+        network: .always, document: document, changes: true,
         action: .network { call in
             try await change(call, url: try call.textPositional(1)) { vault, name, address in
                 _ = try RemoteNames.record(name, of: vault)
@@ -111,7 +111,7 @@ enum RemoteCommand {
             .init("vaultctl remote set-default home", "Talks to 'home' from now on."),
             .init("vaultctl remote set-default usb --json", "The same, for scripts."),
         ],
-        document: document,
+        document: document, changes: true,
         action: .local { call in
             let vault = try VaultPlace.open(call)
             try vault.setDefaultRemote(name: try named(call, vault))
@@ -142,6 +142,7 @@ enum RemoteCommand {
     private static func change(
         _ call: Call, url: String?, _ body: (Vault, _ name: String, ServerAddress?) throws -> Void
     ) async throws -> ExitCode {
+        let name = try call.textPositional(0) ?? ""
         let vault = try VaultPlace.open(call)
         let address = try url.map { try ServerAddress.parse($0, relativeTo: call.workingDirectory) }
         if let address, !call.has(noCheck) {
@@ -152,7 +153,7 @@ enum RemoteCommand {
                 _ = try await remote.list(.indexes)
             }
         }
-        try body(vault, try call.textPositional(0) ?? "", address)
+        try body(vault, name, address)
         return try call.answer(RemotesAnswer(remotes: try vault.remotes()))
     }
 }

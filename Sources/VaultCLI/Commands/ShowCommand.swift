@@ -23,7 +23,7 @@ enum ShowCommand {
         pages: true, action: .local { call in try run(call) })
 
     private static func run(_ call: Call) throws -> ExitCode {
-        let spec = try call.textPositional(0) ?? "HEAD"
+        let spec = try call.arguments.allPositionals.first.map { try call.revision($0) } ?? "HEAD"
         let vault = try VaultPlace.open(call)
         switch try vault.show(spec, checkSignature: true) {
         case .commit(let entry, let files):

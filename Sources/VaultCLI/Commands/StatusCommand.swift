@@ -1,5 +1,6 @@
 internal import VaultCore
 internal import VaultFormat
+internal import VaultSystem
 
 /// The verb `vaultctl status`.
 enum StatusCommand {
@@ -63,7 +64,9 @@ enum StatusCommand {
         }
         let style: StatusAnswer.Style = call.has(zero) ? .zero : call.has(porcelain) ? .porcelain : .long
         let exit: ExitCode = call.has(exitCode) && !report.isClean ? .negative : .ok
-        return try call.answer(StatusAnswer(report: report, style: style, showsIgnored: call.has(ignored)), exit: exit)
+        return try call.answer(
+            StatusAnswer(report: report, root: vault.rootPath, style: style, showsIgnored: call.has(ignored)),
+            exit: exit)
     }
 }
 
@@ -72,6 +75,7 @@ private struct StatusAnswer: Rendered {
     enum Style { case long, porcelain, zero }
 
     let report: StatusReport
+    let root: FilePath
     let style: Style
     let showsIgnored: Bool
 
@@ -151,7 +155,7 @@ private struct StatusAnswer: Rendered {
     func jsonMembers() -> [JSONMember] {
         let remote = report.remote
         return .record([
-            "directory": .string(report.directory),
+            "directory": .name(root.bytes),
             "vault_id": .string(report.vaultID.text),
             "mode": .string(report.mode.rawValue),
             "branch": .string(report.branch),

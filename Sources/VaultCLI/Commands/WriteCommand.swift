@@ -37,6 +37,7 @@ enum WriteCommand {
         ],
         network: .onRequest,
         document: .init("vaultctl/write/1", "blob_id, commit_id, message, unchanged, paths{}"),
+        changes: true,
         action: .choose { call in
             call.has(push) ? .network { call in try await runWithPush(call) } : .local { call in try run(call) }
         })
@@ -60,7 +61,7 @@ enum WriteCommand {
 
     private static func write(_ call: Call, _ vault: Vault) throws -> WriteResult {
         let typed = PathArgument(call: call, root: vault.rootPath)
-        let path = try typed.file(call.arguments.allPositionals[0])
+        let path = try target(call.arguments.allPositionals[0], typed)
         var files: [(path: VaultPath, content: ContentSource)] = [
             (path, try call.arguments.last(file).map { try local($0, call) } ?? standardInput(call))
         ]
@@ -68,13 +69,24 @@ enum WriteCommand {
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else {
                 throw Usage.error("option '--also' takes a vault path, '=' and a local file", about: [call.verb])
             }
-            files.append((try typed.file(Array(pair[..<equals])), try local(Array(pair[(equals + 1)...]), call)))
+            files.append((try target(Array(pair[..<equals]), typed), try local(Array(pair[(equals + 1)...]), call)))
         }
         let parts = try call.arguments.all(message).map { try call.text($0, of: "the message") }
+        let text = try CommitMessage.checked(parts.joined(separator: "\n\n"))
         let request = WriteRequest(
-            files: files, message: parts.isEmpty ? nil : parts.joined(separator: "\n\n"),
+            files: files, message: CommitMessage.isBlank(text) ? nil : text,
             expectedBlob: try call.text(ifBlob).map { try blob($0, call) })
         return try vault.write(request, observer: call.observer())
+    }
+
+    /// A path that a file of the vault can have.
+    private static func target(_ word: [UInt8], _ typed: PathArgument) throws -> VaultPath {
+        guard word.last != UInt8(ascii: "/") else { throw Usage.error("\(TextSafety.quoted(word)) names a folder") }
+        let path = try typed.file(word)
+        guard UTF8Text.isValid(path.bytes.span) else {
+            throw Usage.error("\(TextSafety.quoted(word)) is not UTF-8, and a vault holds no other names")
+        }
+        return path
     }
 
     private static func blob(_ text: String, _ call: Call) throws -> ObjectID {
@@ -85,7 +97,7 @@ enum WriteCommand {
     }
 
     private static func local(_ name: [UInt8], _ call: Call) throws -> ContentSource {
-        let path = call.workingDirectory.appending(relative: name)
+        let path = try call.place(name)
         guard let text = UTF8Text.validated(path.bytes.span) else {
             throw Usage.error("the name of a local file has to be UTF-8; give the content on standard input")
         }

@@ -13,11 +13,22 @@ struct SettingKey: Sendable {
         case alwaysFalse
     }
 
+    /// Where a setting has an effect.
+    enum Scope: Sendable {
+        /// In every configuration file.
+        case everywhere
+        /// In a clone's own file; it says nothing about other clones.
+        case clone
+        /// Nowhere yet: the name is kept for the part of the contract that is not built, and nothing reads it.
+        case nowhere
+    }
+
     let name: String
     let kind: Kind
     /// Nil when there is none.
     let builtIn: JSONValue?
     let help: String
+    var scope = Scope.everywhere
 
     /// A value that stands in a file or on the command line, if it is one this setting can have.
     func accepts(_ value: JSONValue) -> Bool {
@@ -61,13 +72,15 @@ extension SettingKey {
     static let server = SettingKey(
         name: "server.default", kind: .text, builtIn: nil, help: "server or folder that init and clone use")
     static let allowCleartext = SettingKey(
-        name: "server.allowCleartext", kind: .list, builtIn: .array([]), help: "origins that http may be spoken with")
+        name: "server.allowCleartext", kind: .list, builtIn: .array([]), help: "origins that http may be spoken with",
+        scope: .nowhere)
     static let retries = SettingKey(
-        name: "net.retries", kind: .number, builtIn: .integer(4), help: "attempts of a request")
+        name: "net.retries", kind: .number, builtIn: .integer(4), help: "attempts of a request", scope: .nowhere)
     static let maxWait = SettingKey(
-        name: "net.maxWaitSeconds", kind: .number, builtIn: .integer(30), help: "longest wait a server may ask for")
+        name: "net.maxWaitSeconds", kind: .number, builtIn: .integer(30), help: "longest wait a server may ask for",
+        scope: .nowhere)
     static let parallel = SettingKey(
-        name: "net.parallel", kind: .number, builtIn: .integer(8), help: "requests under way at once")
+        name: "net.parallel", kind: .number, builtIn: .integer(8), help: "requests under way at once", scope: .nowhere)
     static let color = SettingKey(
         name: "core.color", kind: .choice(GlobalOptions.Tri.words), builtIn: .string("auto"), help: "colour in text")
     static let pager = SettingKey(
@@ -76,10 +89,10 @@ extension SettingKey {
         name: "core.autoCRLF", kind: .alwaysFalse, builtIn: .bool(false), help: "always false: content is bytes")
     static let caseCheck = SettingKey(
         name: "core.caseCheck", kind: .choice(["warn", "refuse", "off"]), builtIn: .string("warn"),
-        help: "names that differ in case only")
+        help: "names that differ in case only", scope: .nowhere)
     static let unicodeCheck = SettingKey(
         name: "core.unicodeCheck", kind: .choice(["warn", "refuse", "off"]), builtIn: .string("warn"),
-        help: "names that differ in normalisation only")
+        help: "names that differ in normalisation only", scope: .nowhere)
     static let requireMessage = SettingKey(
         name: "commit.requireMessage", kind: .flag, builtIn: .bool(true), help: "commits need a message")
     static let sign = SettingKey(
@@ -89,17 +102,22 @@ extension SettingKey {
     static let autoPull = SettingKey(
         name: "push.autoPull", kind: .flag, builtIn: .bool(false), help: "push merges when the remote moved")
     static let secretScan = SettingKey(
-        name: "secret.scan", kind: .flag, builtIn: .bool(true), help: "commits refuse files with a vault's secrets")
+        name: "secret.scan", kind: .flag, builtIn: .bool(true), help: "commits refuse files with a vault's secrets",
+        scope: .clone)
     static let cacheKeys = SettingKey(
-        name: "core.cacheKeys", kind: .flag, builtIn: .bool(true), help: "a clone keeps the keys derived from its own")
+        name: "core.cacheKeys", kind: .flag, builtIn: .bool(true), help: "a clone keeps the keys derived from its own",
+        scope: .clone)
     static let mergeText = SettingKey(
-        name: "merge.text", kind: .flag, builtIn: .bool(true), help: "text changed on both sides is merged by line")
+        name: "merge.text", kind: .flag, builtIn: .bool(true), help: "text changed on both sides is merged by line",
+        scope: .nowhere)
     static let maxCache = SettingKey(
-        name: "cache.maxBytes", kind: .number, builtIn: nil, help: "bytes that caches may take")
+        name: "cache.maxBytes", kind: .number, builtIn: nil, help: "bytes that caches may take", scope: .nowhere)
     static let keyStore = SettingKey(
-        name: "keys.store", kind: .text, builtIn: .string("~/.sg-send"), help: "folder of the key store")
+        name: "keys.store", kind: .text, builtIn: .string("~/.sg-send"), help: "folder of the key store",
+        scope: .nowhere)
     static let serveBind = SettingKey(
-        name: "serve.bind", kind: .text, builtIn: .string("127.0.0.1"), help: "address that serve listens on")
+        name: "serve.bind", kind: .text, builtIn: .string("127.0.0.1"), help: "address that serve listens on",
+        scope: .nowhere)
 
     /// Every setting, in the order they are listed.
     static let all: [SettingKey] = [

@@ -19,6 +19,10 @@ struct Settings: Sendable {
             for name in file.unknownNames {
                 call.messages.warning("\(file.path.text): there is no setting named '\(name)'")
             }
+            guard file.origin != .clone else { continue }
+            for key in file.members.compactMap({ SettingKey.named($0.name) }) where key.scope == .clone {
+                call.messages.warning("\(file.path.text): \(key.name) has an effect in a clone's own file only")
+            }
         }
         return Settings(files: files)
     }
@@ -40,7 +44,7 @@ struct Settings: Sendable {
 
     /// A value and where it comes from; nil when nothing sets it.
     func value(_ key: SettingKey) -> (value: JSONValue, origin: SettingsFile.Origin, path: FilePath?)? {
-        for file in files {
+        for file in files where key.scope != .clone || file.origin == .clone {
             if let member = file.members.last(where: { $0.name == key.name }) {
                 return (member.value, file.origin, file.path)
             }

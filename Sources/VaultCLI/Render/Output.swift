@@ -1,3 +1,4 @@
+internal import VaultCore
 package import VaultSystem
 
 /// Where a stream of results or messages goes.
@@ -15,6 +16,14 @@ package protocol OutputSink: Sendable {
 /// The reader of standard output went away, or the disk behind it is full.
 struct OutputFailure: Error {
     let errno: Errno
+
+    /// What is told of it: work that is done is not to be done again for the sake of its report.
+    func failure(workIsDone: Bool) -> VaultError {
+        let known = VaultError.io(errno, "cannot write to standard output")
+        let message =
+            workIsDone ? "the work was done, but its report could not be written: \(errno)" : known.message
+        return VaultError(known.code, message, cause: errno)
+    }
 }
 
 /// Standard output with a buffer, for results only: nothing else is ever written here (spec 10 B.1).

@@ -10,22 +10,26 @@ struct CloneArgument {
     func key() throws -> AccessKey {
         let argument = call.arguments.allPositionals.first ?? []
         if argument == [UInt8(ascii: "-")] {
+            try SecretInput(call: call).checkSingleSource("standard input")
             let text = try SecretInput(call: call).standardInput()
-            return try text.withBytes { bytes in try complete(bytes) }
+            return try text.withBytes { bytes in try complete(bytes, from: "standard input") }
         }
-        if let direct = try fromArgument(argument) { return direct }
+        if let direct = try fromArgument(argument) {
+            try SecretInput(call: call).checkSingleSource("an argument")
+            return direct
+        }
         return try fromElsewhere(argument)
     }
 
     /// The key that the argument itself is; nil when it is a vault id.
     private func fromArgument(_ argument: [UInt8]) throws -> AccessKey? {
         switch KeyText.kind(of: argument.span) {
-        case .readPublic: return try complete(argument.span)
+        case .readPublic: return try complete(argument.span, from: "the argument")
         case .unknown where !argument.contains(UInt8(ascii: ":")): return nil
-        case .vault, .readPrivate: return try complete(argument.span)
+        case .vault, .readPrivate: return try complete(argument.span, from: "the argument")
         case .unknown:
             try SecretInput(call: call).checkArgument("a private key as an argument")
-            return try complete(argument.span)
+            return try complete(argument.span, from: "the argument")
         }
     }
 
@@ -34,10 +38,13 @@ struct CloneArgument {
         guard let name = UTF8Text.validated(argument.span), let id = try? VaultID(name) else {
             throw Usage.error("the argument is no vault id, published read key or '-'", about: [call.verb])
         }
+        let source = SecretInput(call: call).source ?? "the answer"
         let text = try SecretInput(call: call).key(for: "vault \(id.text)")
         return try text.withBytes { bytes in
-            if Self.isBareReadKey(bytes) { return try AccessKey.routing(argument: argument.span, readKey: bytes) }
-            let key = try complete(bytes)
+            if Self.isBareReadKey(bytes) {
+                return try SecretInput.accessKey(argument.span, from: source, readKey: bytes)
+            }
+            let key = try complete(bytes, from: source)
             guard key.vaultID == id else {
                 throw VaultError(.keyWrong, "the key that was given is the key of another vault than \(id.text)")
             }
@@ -46,11 +53,11 @@ struct CloneArgument {
     }
 
     /// A key text that says which vault it is for.
-    private func complete(_ bytes: Span<UInt8>) throws -> AccessKey {
+    private func complete(_ bytes: Span<UInt8>, from source: String) throws -> AccessKey {
         guard !Self.isBareReadKey(bytes) else {
             throw Usage.error("a read key alone does not say which vault it is for; name the vault: clone ID")
         }
-        return try AccessKey.routing(argument: bytes, readKey: nil)
+        return try SecretInput.accessKey(bytes, from: source)
     }
 
     /// 64 hex digits, with or without a prefix, and no vault id.

@@ -1,3 +1,5 @@
+internal import VaultFormat
+
 /// The last filter over every message that leaves the tool (spec 10 B.5): what looks like key material is replaced.
 ///
 /// It works whatever the code above it did, and on bytes, so that no message is too odd to be filtered.
@@ -23,6 +25,28 @@ enum Redaction {
     /// Whether a text holds something that looks like a secret.
     static func findsSecret(in text: String) -> Bool {
         !secretRanges(in: Array(text.utf8)).isEmpty
+    }
+
+    /// Whether a word is a generated vault key without its prefix.
+    static func isBareKey(_ word: [UInt8]) -> Bool {
+        bareKeys(word).contains { $0 == word.indices }
+    }
+
+    /// Whether a text holds a private key of any vault: a generated one, or one that declares itself and parses.
+    ///
+    /// Narrower than the filter, because what it finds is refused: a longer run of digits with a colon in it is no key.
+    static func findsPrivateKey(in text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        let generated = bareKeys(bytes).contains { range in
+            let isWhole = range.lowerBound == 0 || !isKeyCharacter(bytes[range.lowerBound - 1])
+            return isWhole && range.count <= 24 + 1 + 24
+        }
+        if generated { return true }
+        return prefixedKeys(bytes).contains { range in
+            let key = bytes[range]
+            let bare = Array(key)
+            return (try? AccessKey.routing(argument: bare.span, readKey: nil)) != nil
+        }
     }
 
     private static func secretRanges(in bytes: [UInt8]) -> [Range<Int>] {

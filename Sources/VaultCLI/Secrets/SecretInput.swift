@@ -3,14 +3,80 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
+/// The text of the key that was given to a run, once it has been read.
+final class GivenText: Sendable {
+    private final class Value: Sendable {
+        let bytes: SecretBytes
+
+        init(_ bytes: consuming SecretBytes) {
+            self.bytes = bytes
+        }
+    }
+
+    private let value = Locked<Value?>(nil)
+
+    /// Keeps a copy.
+    func keep(_ text: borrowing SecretBytes) throws {
+        let copy = Value(try text.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) })
+        value.withLock { $0 = copy }
+    }
+
+    /// A copy of what is kept.
+    func copy() throws -> SecretBytes? {
+        guard let kept = value.withLock({ $0 }) else { return nil }
+        return try kept.bytes.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) }
+    }
+}
+
 /// Gets the vault or read key from the first source that is present (spec 10 B.5).
 struct SecretInput {
     let call: Call
 
     /// The key for something, from any source; asks on the terminal as the last resort.
     func accessKey(for purpose: String) throws -> AccessKey {
+        let source = source ?? "the answer"
         let text = try key(for: purpose)
-        return try text.withBytes { bytes in try AccessKey.routing(argument: bytes, readKey: nil) }
+        return try text.withBytes { bytes in try Self.accessKey(bytes, from: source) }
+    }
+
+    /// A text as a key.
+    /// - Throws: `usage` when it has not the form of one, whatever its source.
+    static func accessKey(_ text: Span<UInt8>, from source: String, readKey: Span<UInt8>? = nil) throws -> AccessKey {
+        do throws(FormatError) {
+            return try AccessKey.routing(argument: text, readKey: readKey)
+        } catch {
+            throw malformed(error, source)
+        }
+    }
+
+    /// The error of a text that is no key.
+    static func malformed(_ error: FormatError, _ source: String) -> VaultError {
+        guard error.code == .invalidKey else { return .format(error, "reading the key") }
+        return Usage.error(
+            "\(source) holds no key: \(error.detail)", hint: "vaultctl keys classify tells what it holds")
+    }
+
+    /// The name of the source that `given` reads; nil when neither the options nor the environment name one.
+    var source: String? {
+        if let option = optionSource { return option }
+        let names = ["VAULTCTL_KEY_FILE", "VAULTCTL_KEY_COMMAND", "VAULTCTL_KEY"]
+        return names.first { variable($0) != nil }
+    }
+
+    /// A variable of the environment; an empty one counts as not set.
+    private func variable(_ name: String) -> [UInt8]? {
+        call.surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The option that names a source.
+    var optionSource: String? {
+        [GlobalOptions.keyDescriptor, GlobalOptions.keyFile, GlobalOptions.keyCommand].first { call.has($0) }?.name
+    }
+
+    /// Refuses a key in an argument beside one in an option: one of them would go unused.
+    func checkSingleSource(_ argument: String) throws {
+        guard let option = optionSource else { return }
+        throw Usage.error("the key is given twice, as \(argument) and with '\(option)'", about: [call.verb])
     }
 
     /// The text of a key, from any source; asks on the terminal as the last resort.
@@ -26,9 +92,13 @@ struct SecretInput {
     }
 
     /// The text of a key from the options or the environment; nil when neither names a source.
+    ///
+    /// The source is read once in a run: a descriptor gives its bytes only once.
     func given() throws -> SecretBytes? {
+        if let kept = try call.givenKey.copy() { return kept }
         guard let text = try firstGiven() else { return nil }
         call.messages.secrets.remember(text)
+        try call.givenKey.keep(text)
         return text
     }
 
@@ -37,12 +107,11 @@ struct SecretInput {
         if let number = try call.number(GlobalOptions.keyDescriptor, least: 0) { return try descriptor(number) }
         if let path = arguments.last(GlobalOptions.keyFile) { return try file(path, "--key-file") }
         if let command = try call.text(GlobalOptions.keyCommand) { return try output(of: command, "--key-command") }
-        let environment = call.surroundings.environment
-        if let path = environment["VAULTCTL_KEY_FILE"] { return try file(path, "VAULTCTL_KEY_FILE") }
-        if let command = environment["VAULTCTL_KEY_COMMAND"] {
+        if let path = variable("VAULTCTL_KEY_FILE") { return try file(path, "VAULTCTL_KEY_FILE") }
+        if let command = variable("VAULTCTL_KEY_COMMAND") {
             return try output(of: try call.text(command, of: "VAULTCTL_KEY_COMMAND"), "VAULTCTL_KEY_COMMAND")
         }
-        return try environment["VAULTCTL_KEY"].map { try SecretText.verbatim($0, from: "VAULTCTL_KEY") }
+        return try variable("VAULTCTL_KEY").map { try SecretText.verbatim($0, from: "VAULTCTL_KEY") }
     }
 
     /// The secret on standard input.
@@ -52,10 +121,13 @@ struct SecretInput {
         return text
     }
 
-    /// Refuses positionals that declare themselves private keys, whatever the verb.
+    /// Refuses positionals that declare themselves private keys or look like a generated one, whatever the verb.
+    ///
+    /// A file whose name looks like a key can be named with `./` before it.
     func checkDeclaredKeys() throws {
-        let kinds = call.arguments.allPositionals.map { KeyText.kind(of: $0.span) }
-        if kinds.contains(where: { $0 == .vault || $0 == .readPrivate }) {
+        let words = call.arguments.allPositionals
+        let kinds = words.map { KeyText.kind(of: $0.span) }
+        if kinds.contains(where: { $0 == .vault || $0 == .readPrivate }) || words.contains(where: Redaction.isBareKey) {
             try checkArgument("a private key as an argument")
         }
     }
@@ -105,13 +177,13 @@ struct SecretInput {
 
     private func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
         guard !name.isEmpty else { throw Usage.error("the file name of \(option) is empty") }
-        let path = call.workingDirectory.appending(relative: name)
+        let path = try call.place(name)
         let fileSystem = call.surroundings.vault.fileSystem
         let source = "the file of \(option)"
         if let status = try? fileSystem.status(of: path, followLinks: true), status.kind == .regular,
             status.mode & 0o044 != 0
         {
-            try exposed(path)
+            try exposed(FilePath(bytes: name), at: path)
         }
         var bytes: [UInt8]
         do throws(Errno) {
@@ -122,13 +194,13 @@ struct SecretInput {
         return try SecretText.taken(&bytes, from: source)
     }
 
-    private func exposed(_ path: FilePath) throws {
+    private func exposed(_ typed: FilePath, at path: FilePath) throws {
         guard call.has(GlobalOptions.strictPermissions) else {
-            call.messages.warning("\(path.text) can be read by other users; chmod 600 keeps it private")
+            call.messages.warning("\(typed.text) can be read by other users; chmod 600 keeps it private")
             return
         }
         throw VaultError(
-            .refused, "\(path.text) can be read by other users", hint: "chmod 600 \(path.text)", path: path.text)
+            .refused, "\(typed.text) can be read by other users", hint: "chmod 600 \(typed.text)", path: path.text)
     }
 
     private func output(of command: String, _ option: String) throws -> SecretBytes {

@@ -30,7 +30,7 @@ struct SecretOutput {
 
     /// Writes a secret and a line end to a file that must not exist: mode 0600, complete or not at all, durable.
     func write(_ secret: borrowing SecretBytes, to name: [UInt8]) throws {
-        let path = call.workingDirectory.appending(relative: name)
+        let path = try call.outputPlace(name)
         guard let last = path.lastComponent else { throw Usage.error("the key file needs a name") }
         let temporary = Array(".vaultctl-key-\(ProcessContext.processID)".utf8)
         var bytes = secret.withBytes { span in span.indices.map { span[$0] } } + [UInt8(ascii: "\n")]
@@ -49,8 +49,7 @@ struct SecretOutput {
 
     /// Takes a written key file back after what it belongs to could not be made.
     func remove(_ name: [UInt8]) {
-        let path = call.workingDirectory.appending(relative: name)
-        guard let last = path.lastComponent,
+        guard let path = try? call.place(name), let last = path.lastComponent,
             let directory = try? call.surroundings.vault.fileSystem.openDirectory(path.parent)
         else { return }
         try? directory.removeFile(last)

@@ -1,7 +1,7 @@
 internal import VaultFormat
 
 /// Finds commits by the ways people name them (spec 10 A.6, B.12): `HEAD`, `@`, `REV~n`, `REV^n`, `@{n}`, ids,
-/// unique prefixes of at least four hex digits, branch names, `origin/BRANCH`.
+/// unique prefixes of at least four hex digits, branch names, `REMOTE/BRANCH`.
 struct RevisionResolver {
     let vault: Vault
     let state: CloneState
@@ -69,10 +69,10 @@ struct RevisionResolver {
     }
 
     private func branchHead(_ text: String) throws(VaultError) -> ObjectID? {
-        if text.hasPrefix("origin/") {
-            let name = String(text.dropFirst(7))
+        if let slash = text.firstIndex(of: "/") {
+            let name = String(text[text.index(after: slash)...])
             guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }),
-                let url = try vault.recordedServer()
+                let url = try address(of: String(text[..<slash]))
             else { return nil }
             return try vault.seenHead(at: vault.place(of: url), ref: branch.headRefID)?.commit
         }
@@ -81,6 +81,13 @@ struct RevisionResolver {
         }
         if branch.branchID == state.namedBranch.branchID { return state.head }
         return try vault.refs.commit(of: branch.headRefID)
+    }
+
+    /// The address of a remote; `origin` is the default one where none has that name.
+    private func address(of remote: String) throws(VaultError) -> String? {
+        let remotes = try vault.remotes()
+        if let named = remotes.first(where: { $0.name == remote }) { return named.url }
+        return remote == Vault.originName ? try vault.recordedServer() : nil
     }
 
     private func prefix(_ text: String, whole: String) throws(VaultError) -> ObjectID? {

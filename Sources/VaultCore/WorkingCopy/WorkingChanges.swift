@@ -44,6 +44,11 @@ struct ChangeDetector: Sendable {
         result.ignored = scan.ignored
         var toRead: [(candidate: ScanResult.Candidate, entry: IndexEntry, position: Int)] = []
         for candidate in scan.candidates {
+            let isDecided = candidate.tracked.map { tracked.entries[$0].size != candidate.status.size } ?? true
+            if isDecided, isUnreadable(candidate) {
+                result.unreadable.append(SkippedEntry(path: candidate.path.bytes, reason: .unreadable))
+                continue
+            }
             guard let position = candidate.tracked else {
                 result.added.append(candidate)
                 continue
@@ -78,6 +83,20 @@ struct ChangeDetector: Sendable {
         result.deleted = scan.deleted.map { tracked.entries[$0] } + vanished
         if !vanished.isEmpty { result.deleted.sort { $0.path < $1.path } }
         return result
+    }
+
+    /// Whether a file refuses to be opened, which a commit would run into.
+    ///
+    /// Asked where name and size decide, so that nothing else opens the file, and it is not readable for everybody.
+    private func isUnreadable(_ candidate: ScanResult.Candidate) -> Bool {
+        guard candidate.status.mode & 0o444 != 0o444 else { return false }
+        do throws(Errno) {
+            let folder = try root.openDirectory(beneath: candidate.path.parent?.bytes ?? [])
+            _ = try folder.openFile(candidate.path.lastSegment)
+            return false
+        } catch {
+            return error == .permissionDenied || error == .notPermitted
+        }
     }
 
     private func read(

@@ -16,6 +16,7 @@ final class Tool {
     var outputIsExposed = false
     var errorIsTerminal = false
     var outputFailure: Errno?
+    var fileSystem: any FileSystem = LinuxFileSystem()
     let clock = TestClock()
     private let random: SeededRandom
 
@@ -54,7 +55,7 @@ final class Tool {
             standardError: error, terminal: terminal, processes: processes, cancellation: cancellation,
             systemConfiguration: folder.appending("system.json"),
             vault: VaultEnvironment(
-                fileSystem: LinuxFileSystem(), clock: clock, random: random, failPoints: .none))
+                fileSystem: fileSystem, clock: clock, random: random, failPoints: .none))
     }
 
     /// Writes a file below the folder, with its parents.
