@@ -84,7 +84,7 @@ private struct CloneOperation {
         var branch: BranchRecord?
         if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
         try writeLocal(new, snapshot, branch)
-        let checkout = try head.map { try checkOut($0, closure, new.scratch, place.root) }
+        let checkout = try head.map { try checkOut($0, closure, new.scratch, place) }
         return CloneResult(
             directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
@@ -248,10 +248,11 @@ private struct CloneOperation {
     }
 
     private func checkOut(
-        _ head: ObjectID, _ closure: ClosureFetcher, _ scratch: ScratchArea, _ root: any Directory
+        _ head: ObjectID, _ closure: ClosureFetcher, _ scratch: ScratchArea, _ place: ClonePlace
     ) throws -> Checkout.Outcome {
         guard key.mode != .bare else { return Checkout.Outcome() }
         let vault = closure.vault
+        let root = place.root
         let tree = try closure.graph.tree(of: head)
         let files = try closure.trees.files(tree)
         let needed = files.reduce(Int64(0)) { sum, file in
@@ -265,8 +266,9 @@ private struct CloneOperation {
         }
         let checkout = Checkout(
             root: root, scratch: scratch,
-            blobs: BlobReader(store: vault.store, cipher: vault.cipher, batch: closure.fetcher.batch), isNew: true,
-            pool: environment.pool, observer: observer, failPoints: environment.failPoints)
+            blobs: BlobReader(store: vault.store, cipher: vault.cipher, batch: closure.fetcher.batch),
+            creates: { place.created($0) }, pool: environment.pool, observer: observer,
+            failPoints: environment.failPoints)
         let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
         var cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
         var position = 0

@@ -18,10 +18,14 @@ extension Vault {
         let lock = try lockWithoutRecovery()
         var repaired = try restoreOwnRef(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
-        // Every round may reach objects behind those the last one brought.
-        for _ in 0..<10_000 {
+        // Every round may reach objects behind those the last one brought; none is fetched twice.
+        var tried: Set<ObjectID> = []
+        var fetched: Set<ObjectID> = []
+        while true {
             let wanted = Set((report.missing + report.corrupt).compactMap { try? ObjectID($0.id) })
+                .subtracting(tried)
             if wanted.isEmpty { break }
+            tried.formUnion(wanted)
             let batch = newBatch(width: .short, scratch: lock.scratch)
             let absent = try await ObjectFetcher(
                 remote: remote, batch: batch, observer: observer, skipsCorrupt: true
@@ -33,10 +37,12 @@ extension Vault {
                 if let id = try? ObjectID(finding.id), brought.contains(id) { store.quarantine(id) }
             }
             try batch.commit()
-            repaired += brought.map(\.text)
+            fetched.formUnion(brought)
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
+        let left = Set(report.unrepaired)
+        repaired += fetched.map(\.text).filter { !left.contains($0) }
         report.repaired = repaired.sorted()
         return report
     }
@@ -245,7 +251,10 @@ private struct FsckOperation {
         let files = vault.files
         func check(_ read: () throws(VaultError) -> Void) throws(VaultError) {
             do throws(VaultError) { try read() } catch {
-                guard error.code != .ioError else { throw error }
+                switch error.code {
+                case .ioError, .permissionDenied, .formatUnsupported: throw error
+                default: break
+                }
                 report.broken.append(finding(error.path ?? "local", .state, error.message))
             }
         }

@@ -14,7 +14,8 @@ extension Vault {
         guard let range = try range(options.revision, resolver, state, graph) else { return }
         var entries: [LogEntry] = []
         var count = 0
-        let walk = HistoryWalk(graph: graph, firstParent: options.firstParent)
+        let walk = HistoryWalk(
+            graph: graph, firstParent: options.firstParent, isLazy: options.limit != nil && range.included == nil)
         try walk.run(from: range.starts, within: range.included) { (id, commit) in
             if let limit = options.limit, count >= limit { return false }
             if !options.paths.isEmpty, try !touches(id, commit, options.paths, graph, trees) { return true }
@@ -69,7 +70,7 @@ extension Vault {
 
     /// Where a log starts and, for a range, what it is confined to; nil when there is no commit at all.
     ///
-    /// `A..B` is what B has and A has not, `A...B` what one of the two has and the other has not.
+    /// `A..B` is what B has and A has not, `A...B` what B has beyond its merge base with A (spec 10 B.12).
     private func range(
         _ revision: String?, _ resolver: RevisionResolver, _ state: CloneState, _ graph: CommitGraph
     ) throws -> (starts: [ObjectID], included: Set<ObjectID>?)? {
@@ -80,14 +81,13 @@ extension Vault {
         guard !isPath, let dots = revision.firstRange(of: "..") else {
             return ([try resolver.resolve(revision)], nil)
         }
-        let isSymmetric = revision[dots.upperBound...].hasPrefix(".")
+        let isFromBase = revision[dots.upperBound...].hasPrefix(".")
         let left = String(revision[..<dots.lowerBound])
-        let right = String(revision[dots.upperBound...].dropFirst(isSymmetric ? 1 : 0))
+        let right = String(revision[dots.upperBound...].dropFirst(isFromBase ? 1 : 0))
         let from = try resolver.resolve(left.isEmpty ? "HEAD" : left)
         let to = try resolver.resolve(right.isEmpty ? "HEAD" : right)
-        let included = try graph.exclusive(to, not: from)
-        guard isSymmetric else { return ([to], included) }
-        return ([to, from], included.union(try graph.exclusive(from, not: to)))
+        let base = isFromBase ? try graph.mergeBase(from, to) : from
+        return ([to], try graph.exclusive(to, not: base))
     }
 
     private func differences(

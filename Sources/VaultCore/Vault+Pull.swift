@@ -20,7 +20,8 @@ extension Vault {
             vault: self, remote: remote, acceptRewind: options.acceptRewind, observer: observer
         ).fetch(lock.scratch)
         // With what was fetched an interrupted move may be finished now that could not be before.
-        if case .settled = try recover(lock) { fetched.state = try loadState() }
+        if case .stuck(let reason) = try recover(lock) { throw Self.unsettled(reason) }
+        fetched.state = try loadState()
         return try PullOperation(
             vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
         ).run()
@@ -69,7 +70,8 @@ private struct Incoming {
         do throws(VaultError) { baselines = try vault.acceptedHeads(of: remote, state) } catch {
             guard error.code == .refRewound, acceptRewind else { throw error }
             let place = vault.place(of: remote.location)
-            baselines = RemoteHeads(at: try vault.recordedPlace() == place ? nil : place)
+            baselines = RemoteHeads(
+                at: try vault.recordedPlace() == place ? nil : place, replacesLost: true)
         }
         let snapshot = try await vault.snapshot(of: remote, ref: ref)
         if snapshot.isAbsent, baselines[ref] == nil {
@@ -112,7 +114,15 @@ private struct Incoming {
             boundaries: state.config.shallowBoundaries
         ).enforce(head: head, new: { Set(commits) }, isClone: false)
         // A head accepted before, which an interrupted pull did not reach, may lack contents that were lost since.
-        let wanted = commits.contains(head) || head == state.head ? commits : commits + [head]
+        // Where this branch is ahead of it already, nothing of it is needed.
+        var needsHead = !commits.contains(head)
+        if needsHead, let own = state.head {
+            switch try closure.graph.relation(own, head) {
+            case .same, .ahead: needsHead = false
+            case .behind, .apart: break
+            }
+        }
+        let wanted = needsHead ? commits + [head] : commits
         try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
         (fetched.objects, fetched.bytes) = batch.count
         try batch.commit()

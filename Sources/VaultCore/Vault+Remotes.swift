@@ -166,7 +166,10 @@ extension Vault {
         }
         if isMove, let kept {
             try RemoteHeads.rename(place(of: origin.url), to: place(of: kept.url), files: files, scratch: scratch)
-            return try files.write("base_url", kept.url.bytes, scratch: scratch)
+            let isRecorded = try recordedServer() == origin.url
+            return try retarget(to: isRecorded ? kept.url : recordedServer(), isMove: true, scratch) {
+                try files.write("base_url", kept.url.bytes, scratch: scratch)
+            }
         }
         try retarget(to: server, scratch) {
             try write(records, stored, scratch)
@@ -205,8 +208,11 @@ extension Vault {
     /// Makes another place the recorded one.
     ///
     /// Heads accepted from one place are no judgement on another: those of the old one are kept for it, and those of the
-    /// new one, if any, become the recorded remote's.
-    private func retarget(to address: String?, _ scratch: ScratchArea, _ record: () throws -> Void) throws {
+    /// new one, if any, become the recorded remote's. A remote that moved takes its heads along where the new place has
+    /// none yet.
+    private func retarget(
+        to address: String?, isMove: Bool = false, _ scratch: ScratchArea, _ record: () throws -> Void
+    ) throws {
         let old = try recordedPlace()
         let new = address.map { place(of: $0) }
         guard old != new else { return try record() }
@@ -216,7 +222,10 @@ extension Vault {
             try RemoteHeads(files: files, config: config, tracked: state.namedBranch.headRefID)
                 .keep(as: old, files: files, scratch: scratch)
         }
+        let isKnown = try new.map { (place) throws(VaultError) in try RemoteHeads.hasHeads(of: place, files) } ?? false
         try record()
+        // Where none was recorded, what the clone accepted may be of the place that now is.
+        if !isKnown, isMove || old == nil { return }
         try RemoteHeads.adopt(new, files: files, config: &config, scratch: scratch)
     }
 
@@ -230,10 +239,9 @@ extension Vault {
             for (old, new) in zip(stored.map(\.record), records) where old.url != new.url {
                 try RemoteHeads.rename(place(of: old.url), to: place(of: new.url), files: files, scratch: scratch)
             }
-            return try write(records, stored, scratch)
         }
         let server = try records.first { $0.isDefault }?.url ?? baseURL()
-        try retarget(to: server, scratch) { try write(records, stored, scratch) }
+        try retarget(to: server, isMove: isMove, scratch) { try write(records, stored, scratch) }
     }
 
     private func write(

@@ -63,13 +63,20 @@ public final class Vault: Sendable {
     ///   own work; other verbs go on without it.
     func lock(settling: Bool = false) throws -> CloneLock {
         let lock = try lockWithoutRecovery()
-        if case .stuck(let reason) = try recover(lock), settling {
-            throw VaultError(
-                .refused,
-                "an interrupted command left files half changed and that can not be mended yet: \(reason.message)",
-                hint: reason.hint ?? "vaultctl pull", path: reason.path, object: reason.object, cause: reason)
-        }
+        if case .stuck(let reason) = try recover(lock), settling { throw Self.unsettled(reason) }
         return lock
+    }
+
+    /// The refusal to go on beside a half-done move; what the machine or another version is to blame for keeps its code.
+    static func unsettled(_ reason: VaultError) -> VaultError {
+        switch reason.code {
+        case .ioError, .noSpace, .permissionDenied, .readOnlyFilesystem, .formatUnsupported: return reason
+        default: break
+        }
+        return VaultError(
+            .refused,
+            "an interrupted command left files half changed and that can not be mended yet: \(reason.message)",
+            hint: reason.hint ?? "vaultctl pull", path: reason.path, object: reason.object, cause: reason)
     }
 
     /// Takes the clone lock only, for what must work in a damaged clone.

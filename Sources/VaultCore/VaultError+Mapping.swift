@@ -36,6 +36,13 @@ extension VaultError {
     }
 }
 
+extension VaultError {
+    /// The disk is full or fails: nothing more should be written to it now, and another try may succeed.
+    var isOfTheDisk: Bool {
+        code == .noSpace || (code == .ioError && cause == "\(Errno.ioError)")
+    }
+}
+
 /// Runs a system call and turns its error into a `VaultError` that says what was tried.
 func attempt<T: ~Copyable>(
     _ what: @autoclosure () -> String, path: @autoclosure () -> String? = nil, file: StaticString = #fileID,

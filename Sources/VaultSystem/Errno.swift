@@ -54,6 +54,8 @@ extension Errno {
     package static let notSupported = Self(rawValue: EOPNOTSUPP)
     /// `EINVAL`: an argument makes no sense.
     package static let invalidArgument = Self(rawValue: EINVAL)
+    /// `EILSEQ`: the file system does not take the characters of a name.
+    package static let illegalName = Self(rawValue: EILSEQ)
     /// `EFBIG`: larger than the file system or the caller's limit allows.
     package static let fileTooLarge = Self(rawValue: EFBIG)
     /// `EINTR`: a signal arrived.

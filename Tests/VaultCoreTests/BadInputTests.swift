@@ -142,7 +142,7 @@ final class BadInputTests {
     @Test(arguments: [Int64(1), 2]) func `an entry that says other things of a blob than it holds is found by fsck`(
         size: Int64
     ) async throws {
-        let (_, vault, blob) = try vaultWithFile()
+        let (setting, vault, blob) = try vaultWithFile()
         let right = ContentHash(digest: try SHA256.hash([1].span))
         let wrong = ContentHash(digest: try SHA256.hash([2].span))
         func entry(_ name: String, _ hash: ContentHash, _ size: Int64) -> TreeEntry {
@@ -156,6 +156,15 @@ final class BadInputTests {
         #expect(!report.isClean)
         #expect(report.corrupt.map(\.id) == [blob.text])
         #expect(report.corrupt.map { $0.path?.description } == ["f"])
+        // The remote has the same: nothing to repair it with, and one look is enough.
+        let remote = FolderRemote(
+            path: setting.remotePath, vaultID: try setting.vaultID(), environment: setting.environment)
+        _ = try await vault.push(to: remote)
+        let counting = CountingRemote(remote)
+        let repaired = try await vault.fsck(FsckOptions(repair: true), repairFrom: counting)
+        #expect(repaired.repaired.isEmpty)
+        #expect(repaired.unrepaired == [blob.text])
+        #expect(counting.counted.reads == 1)
         try Forger(vault: vault).head([entry("f", right, 1)])
         #expect(try vault.status().changes.isEmpty)
     }

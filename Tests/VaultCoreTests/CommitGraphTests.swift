@@ -88,6 +88,14 @@ struct CommitGraphTests {
             }
             #expect(walked.count == ofLeft.count)
             #expect(Set(walked) == ofLeft)
+            var shown: [ObjectID] = []
+            try HistoryWalk(graph: graph(memory), firstParent: false, isLazy: false).run(from: [left], within: nil) {
+                id, commit in
+                #expect(!commit.parents.contains { shown.contains($0) }, "a parent before its child")
+                shown.append(id)
+                return true
+            }
+            #expect(Set(shown) == ofLeft)
         }
     }
 

@@ -116,6 +116,51 @@ struct SeveralRemotesTests {
         await #expect(throws: VaultError.coded(.refRewound)) { try await first.push(to: try elsewhere("old")) }
     }
 
+    @Test func `a move to a place that is known is judged by what was accepted there`() async throws {
+        let backup = setting.folder.appending("backup").text
+        try first.addRemote(name: "main", url: setting.remotePath.text, isDefault: true)
+        try replace("old", by: "remote")
+        _ = try commit("two")
+        _ = try await first.push(to: try elsewhere("backup"))
+        try first.setRemoteURL(name: "main", url: backup)
+        try replace("backup", by: "old")
+        await #expect(throws: VaultError.coded(.refRewound)) { try await first.push(to: try elsewhere("backup")) }
+    }
+
+    @Test func `what a clone without a server accepted is kept when one is recorded`() async throws {
+        try replace("old", by: "remote")
+        _ = try commit("two")
+        _ = try await first.push(to: try setting.remote())
+        let local = try setting.environment.fileSystem.openDirectory(
+            setting.folder.appending("a").appending(relative: Array(".sg_vault/local".utf8)))
+        try local.removeFile(Array("base_url".utf8))
+        try first.addRemote(name: "main", url: setting.remotePath.text, isDefault: true)
+        try replace("remote", by: "old")
+        await #expect(throws: VaultError.coded(.refRewound)) { try await first.push(to: try setting.remote()) }
+    }
+
+    @Test(arguments: ["{\"v\":1", "{\"v\":2,\"remotes\":{}}"])
+    func `a record of other places that does not read is never replaced on the way`(content: String) async throws {
+        _ = try await first.push(to: try elsewhere("backup"))
+        try first.addRemote(name: "main", url: setting.remotePath.text, isDefault: true)
+        try first.addRemote(name: "backup", url: setting.folder.appending("backup").text, isDefault: false)
+        let own = try setting.environment.fileSystem.openDirectory(
+            setting.folder.appending("a").appending(relative: Array(".sg_vault/local/vaultctl".utf8)))
+        try own.removeFile(Array("baselines.json".utf8))
+        try own.createFile(Array("baselines.json".utf8), mode: 0o600).write(Array(content.utf8).span)
+        #expect(throws: VaultError.self) { try first.setDefaultRemote(name: "backup") }
+        #expect(try own.readFileIfPresent(Array("baselines.json".utf8), limit: 1000) == Array(content.utf8))
+    }
+
+    @Test func `a commit that another place has is not amended`() async throws {
+        _ = try commit("two")
+        _ = try await first.push(to: try elsewhere("backup"))
+        let own = try setting.environment.fileSystem.openDirectory(
+            setting.folder.appending("a").appending(relative: Array(".sg_vault/local/vaultctl".utf8)))
+        try own.removeTree(Array("seen.json".utf8))
+        #expect(throws: VaultError.self) { try first.commit(CommitOptions(message: "again", amend: true)) }
+    }
+
     @Test func `spellings of one folder are one place`() throws {
         let files = setting.environment.fileSystem
         let root = setting.folder.path

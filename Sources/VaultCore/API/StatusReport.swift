@@ -48,6 +48,8 @@ public struct SkippedEntry: Sendable, Equatable {
         case nameTooLong = "name_too_long"
         /// The file system takes the name for that of another file.
         case nameTaken = "name_taken"
+        /// The file system refuses the name.
+        case nameRefused = "name_refused"
         /// The name could not be checked out safely elsewhere.
         case unsafeName = "unsafe_name"
     }

@@ -1,12 +1,14 @@
 internal import VaultFormat
 
-/// Walks history newest first, reading no more of it than is asked for.
-///
-/// A commit never counts as newer than the child it was met through, so that a clock that went wrong does not put it
-/// first.
+/// Walks history newest first.
 struct HistoryWalk {
     let graph: CommitGraph
     let firstParent: Bool
+    /// Read no more of history than is asked for.
+    ///
+    /// A commit then never counts as newer than the child it was met through; of its other children one with a wrong clock
+    /// may come after it. Otherwise no commit comes before any of its children.
+    var isLazy = true
 
     /// Calls `visit` for the commits reachable from `starts`, within `included` where given; false stops the walk.
     func run(
@@ -18,11 +20,49 @@ struct HistoryWalk {
             guard included?.contains(id) ?? true, seen.insert(id).inserted else { return }
             ready.push(id, min(try graph.commit(id).timestampMs, limit))
         }
+        if !isLazy { return try inOrder(from: starts, within: included ?? graph.ancestors(of: starts), visit) }
         for start in starts { try meet(start, notAfter: .max) }
         while let (id, time) = ready.popTimed() {
             guard try visit(id, graph.commit(id)) else { return }
             let parents = try graph.parents(id)
             for parent in firstParent ? Array(parents.prefix(1)) : parents { try meet(parent, notAfter: time) }
+        }
+    }
+    private func inOrder(
+        from starts: [ObjectID], within included: Set<ObjectID>,
+        _ visit: (ObjectID, CommitObject) throws -> Bool
+    ) throws {
+        func parents(_ id: ObjectID) throws -> [ObjectID] {
+            let all = try graph.parents(id)
+            var unique: [ObjectID] = []
+            for parent in firstParent ? Array(all.prefix(1)) : all
+            where included.contains(parent) && !unique.contains(parent) {
+                unique.append(parent)
+            }
+            return unique
+        }
+        // Children not yet shown, per commit: a commit is ready when none is left.
+        var children: [ObjectID: Int] = [:]
+        var pending: [ObjectID] = []
+        for start in starts where included.contains(start) && children[start] == nil {
+            children[start] = 0
+            pending.append(start)
+        }
+        let roots = pending
+        while let id = pending.popLast() {
+            for parent in try parents(id) {
+                if children[parent] == nil { pending.append(parent) }
+                children[parent, default: 0] += 1
+            }
+        }
+        var ready = CommitHeap()
+        for start in roots where children[start] == 0 { ready.push(start, try graph.commit(start).timestampMs) }
+        while let id = ready.pop() {
+            guard try visit(id, graph.commit(id)) else { return }
+            for parent in try parents(id) {
+                children[parent, default: 1] -= 1
+                if children[parent] == 0 { ready.push(parent, try graph.commit(parent).timestampMs) }
+            }
         }
     }
 }

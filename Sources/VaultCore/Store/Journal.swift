@@ -8,6 +8,8 @@ struct Journal: Sendable, Equatable {
     var ref: RefID
     var from: ObjectID?
     var to: ObjectID
+    /// Touched paths that had the new content before the move began.
+    var kept: Set<VaultPath> = []
 
     private static let name = "journal"
 
@@ -19,7 +21,11 @@ struct Journal: Sendable, Equatable {
             throw VaultError(
                 .objectCorrupt, "local/vaultctl/journal does not read", hint: "move it away and run vaultctl status")
         }
-        return Journal(verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to)
+        let kept = (value["kept"]?.items ?? []).compactMap { item in
+            item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }
+        }
+        return Journal(
+            verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to, kept: Set(kept))
     }
 
     func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
@@ -30,6 +36,8 @@ struct Journal: Sendable, Equatable {
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "from", value: .optional(from?.text)),
                 JSONMember(name: "to", value: .string(to.text)),
+                JSONMember(
+                    name: "kept", value: .array(kept.sorted().map { .string(Base64.text($0.bytes.span)) })),
             ], scratch: scratch)
     }
 

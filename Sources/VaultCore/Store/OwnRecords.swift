@@ -100,6 +100,7 @@ extension Vault {
         let accepted = try RemoteHeads(files: files, config: state.config, tracked: ref)
         if let head = accepted[ref] { heads.insert(head) }
         if let head = try refs.commit(of: ref), accepted[ref] != nil { heads.insert(head) }
+        heads.formUnion(try RemoteHeads.others(ref, files))
         if let all = try? files.readOwn(Self.seenName) {
             for remote in all["remotes"]?.members ?? [] {
                 if let text = remote.value[name: ref.text]?["commit_id"]?.text, let head = try? ObjectID(text) {

@@ -11,6 +11,10 @@ struct RemoteHeads: Sendable, Equatable {
     private(set) var heads: [RefID: ObjectID]
     /// Where the remote is, unless it is the recorded one.
     private let place: RemotePlace?
+    /// The heads stand in the other record so far.
+    private var isBorrowed = false
+    /// The record was lost, and whoever accepts now knows.
+    private var replacesLost = false
 
     static let fileName = "remote_heads.json"
     private static let ownName = "baselines.json"
@@ -41,16 +45,20 @@ struct RemoteHeads: Sendable, Equatable {
         heads = try Self.stored(files)[place] ?? [:]
     }
 
-    /// No heads: what an accepted rewind starts from when the record was lost.
-    init(at place: RemotePlace?) {
+    /// No heads.
+    ///
+    /// * `replacesLost`: An accepted rewind starts afresh from here, because the record was lost.
+    init(at place: RemotePlace?, replacesLost: Bool = false) {
         heads = [:]
         self.place = place
+        self.replacesLost = replacesLost
     }
 
     /// The heads of another record, to be kept for `place` from now on.
     init(_ other: RemoteHeads, at place: RemotePlace) {
         heads = other.heads
         self.place = place
+        isBorrowed = true
     }
 
     subscript(ref: RefID) -> ObjectID? { heads[ref] }
@@ -59,14 +67,14 @@ struct RemoteHeads: Sendable, Equatable {
     mutating func accept(
         _ head: ObjectID?, for ref: RefID, files: LocalFiles, config: inout CloneConfig, scratch: ScratchArea
     ) throws(VaultError) {
-        if heads[ref] == head && (place != nil || config.remoteHeadsFile) { return }
+        if heads[ref] == head && (place != nil || config.remoteHeadsFile) && !isBorrowed { return }
         heads[ref] = head
         try write(files: files, config: &config, scratch: scratch)
     }
 
     private func write(files: LocalFiles, config: inout CloneConfig, scratch: ScratchArea) throws(VaultError) {
         if let place {
-            try Self.store(heads, at: place, files: files, scratch: scratch)
+            try Self.store(heads, at: place, files: files, replacesLost: replacesLost, scratch: scratch)
             return
         }
         try files.write(Self.fileName, Self.json(heads), scratch: scratch)
@@ -98,6 +106,16 @@ struct RemoteHeads: Sendable, Equatable {
         try !stored(files).isEmpty
     }
 
+    /// Whether anything was accepted from a place, according to its own record.
+    static func hasHeads(of place: RemotePlace, _ files: LocalFiles) throws(VaultError) -> Bool {
+        try stored(files)[place]?.isEmpty == false
+    }
+
+    /// The heads of a branch that were accepted from any remote but the recorded one.
+    static func others(_ ref: RefID, _ files: LocalFiles) throws(VaultError) -> [ObjectID] {
+        try stored(files).values.compactMap { $0[ref] }
+    }
+
     /// Takes the heads of one address along to another.
     static func rename(
         _ old: RemotePlace, to new: RemotePlace, files: LocalFiles, scratch: ScratchArea
@@ -125,10 +143,13 @@ struct RemoteHeads: Sendable, Equatable {
     }
 
     private static func store(
-        _ heads: [RefID: ObjectID], at place: RemotePlace, files: LocalFiles, scratch: ScratchArea
+        _ heads: [RefID: ObjectID], at place: RemotePlace, files: LocalFiles, replacesLost: Bool = false,
+        scratch: ScratchArea
     ) throws(VaultError) {
-        // What does not read any more was judged by the caller already.
-        var all = (try? stored(files)) ?? [:]
+        var all: [RemotePlace: [RefID: ObjectID]] = [:]
+        do throws(VaultError) { all = try stored(files) } catch {
+            guard replacesLost, error.code == .refRewound else { throw error }
+        }
         all[place] = heads
         let members = all.sorted { $0.key.text < $1.key.text }
             .map { JSONMember(name: $0.key.text, value: json($0.value)) }

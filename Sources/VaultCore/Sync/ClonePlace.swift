@@ -12,6 +12,8 @@ final class ClonePlace: Sendable {
     private let wrapper: [UInt8]?
     /// Held as long as this command works in the wrapper; a wrapper whose lock is free was left by one that died.
     private let lock: (any File)?
+    /// What was written into a target that was there before: others may write there as well.
+    private let made = Locked<[VaultPath]>([])
     private static let inner = "clone".bytes
     private static let lockName = "lock".bytes
 
@@ -125,8 +127,26 @@ final class ClonePlace: Sendable {
         return target.text
     }
 
-    /// Removes everything that was built.
+    /// Notes a file or folder of the working copy as made by this clone.
+    func created(_ path: VaultPath) {
+        if wrapper == nil { made.withLock { $0.append(path) } }
+    }
+
+    /// Removes everything that was built, and nothing else.
     func discard() {
-        if let wrapper { try? parent.removeTree(wrapper) } else { try? root.removeContents() }
+        if let wrapper {
+            try? parent.removeTree(wrapper)
+            return
+        }
+        var folders: Set<VaultPath> = []
+        for path in made.withLock({ $0 }) {
+            try? root.openDirectory(beneath: path.parent?.bytes ?? []).removeFile(path.lastSegment)
+            var folder: VaultPath? = path
+            while let next = folder, folders.insert(next).inserted { folder = next.parent }
+        }
+        for folder in folders.sorted(by: { $0.segments.count > $1.segments.count }) {
+            try? root.openDirectory(beneath: folder.parent?.bytes ?? []).removeDirectory(folder.lastSegment)
+        }
+        for name in [CloneLayout.newName, CloneLayout.vaultName] { try? root.removeTree(name) }
     }
 }

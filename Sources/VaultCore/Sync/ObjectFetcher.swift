@@ -105,14 +105,6 @@ struct ClosureFetcher {
         trees = TreeReader(store: staged, cipher: vault.cipher)
     }
 
-    /// What was walked.
-    struct Outcome: Sendable {
-        /// Commits that were not in the known set, in no particular order.
-        var commits: [ObjectID] = []
-        /// Plaintext bytes and number of files of the head.
-        var trees = 0
-    }
-
     /// Fetches what is missing of the commits reachable from `head`, not walking into those known.
     ///
     /// - Returns: The new commits.

@@ -16,7 +16,7 @@ extension Checkout {
                 let folder = try root.openDirectory(beneath: path.parent?.bytes ?? [])
                 let status = try folder.status(of: path.lastSegment)
                 guard status.kind == .regular else { continue }
-                guard StatKey(status) == item.expected else { throw .fileExists }
+                guard item.expected.fits(status) else { throw .fileExists }
                 try folder.removeFile(path.lastSegment)
             } catch .fileExists {
                 throw Self.changed(path)

@@ -2,6 +2,25 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
+/// The numbers by which a file that was looked at is known to be the same one still.
+struct FileMark: Sendable, Equatable {
+    let stat: StatKey
+    /// Other names led to it as well.
+    private let isLinked: Bool
+
+    init(_ status: FileStatus) {
+        stat = StatKey(status)
+        isLinked = status.linkCount > 1
+    }
+
+    func fits(_ status: FileStatus) -> Bool {
+        var now = StatKey(status)
+        // Replacing or removing one name of a file counts as a change of all its names.
+        if isLinked { now.changedNs = stat.changedNs }
+        return now == stat
+    }
+}
+
 /// One file to be put into the working copy.
 struct CheckoutItem: Sendable {
     /// What the look before the first write found at the path.
@@ -9,7 +28,7 @@ struct CheckoutItem: Sendable {
         /// Nothing, or folders without files.
         case absent
         /// A file with these numbers, whose content may be replaced.
-        case file(StatKey)
+        case file(FileMark)
     }
 
     var path: VaultPath
@@ -21,7 +40,7 @@ struct CheckoutItem: Sendable {
 struct CheckoutRemoval: Sendable {
     var path: VaultPath
     /// The numbers that the look before the first write found.
-    var expected: StatKey
+    var expected: FileMark
 }
 
 /// Writes and removes files of the working copy: through temporary names, never through a link, never in place
@@ -32,8 +51,9 @@ struct Checkout: Sendable {
     let root: any Directory
     let scratch: ScratchArea
     let blobs: BlobReader
-    /// The working copy is that of a clone which is thrown away unless all of it succeeds: files are written in place.
-    var isNew = false
+    /// Set where the working copy is that of a clone which is thrown away unless all of it succeeds: files are written
+    /// in place, and this is told of each, and of each folder.
+    var creates: (@Sendable (VaultPath) -> Void)?
     let pool: WorkerPool
     let observer: any Observer
     let failPoints: FailPoints
@@ -57,12 +77,12 @@ struct Checkout: Sendable {
     ///   does not move the head then.
     func write(_ items: [CheckoutItem]) throws -> Outcome {
         let foldsNames = try foldsNames()
-        let taken = try makeFolders(items, foldsNames: foldsNames)
+        let impossible = try makeFolders(items, foldsNames: foldsNames)
         let groups = grouped(items)
         let outcome = Locked(Outcome())
         let total = items.count
         try pool.forEach(count: groups.count) { index in
-            let part = try write(group: items[groups[index]], taken: taken, foldsNames: foldsNames)
+            let part = try write(group: items[groups[index]], impossible: impossible, foldsNames: foldsNames)
             let done = outcome.withLock { outcome -> (Int, Int64) in
                 outcome.written += part.written
                 outcome.notStored += part.notStored
@@ -96,10 +116,12 @@ struct Checkout: Sendable {
 
     /// Makes the folders of the items.
     ///
-    /// - Returns: Those in whose place a folder stands that the file system takes for the same name.
-    private func makeFolders(_ items: [CheckoutItem], foldsNames: Bool) throws(VaultError) -> Set<VaultPath> {
+    /// - Returns: Those that this file system can not hold.
+    private func makeFolders(
+        _ items: [CheckoutItem], foldsNames: Bool
+    ) throws(VaultError) -> [VaultPath: SkippedEntry.Reason] {
         var made: Set<VaultPath> = []
-        var taken: Set<VaultPath> = []
+        var impossible: [VaultPath: SkippedEntry.Reason] = [:]
         for item in items {
             guard let parent = item.path.parent, !made.contains(parent) else { continue }
             var current: any Directory = root
@@ -110,37 +132,42 @@ struct Checkout: Sendable {
                     do throws(Errno) {
                         let above = current
                         current = try current.openDirectory(segment)
-                        if foldsNames, let path, try !above.lists(segment) { taken.insert(path) }
+                        if foldsNames, let path, try !above.lists(segment) { impossible[path] = .nameTaken }
                     } catch .noSuchFile {
                         try current.createDirectory(segment, mode: 0o777)
+                        if let path { creates?(path) }
                         current = try current.openDirectory(segment)
                     }
                 } catch .nameTooLong {
-                    break  // reported with the files below it
+                    impossible[path ?? parent] = .nameTooLong
+                    break
+                } catch .invalidArgument {
+                    impossible[path ?? parent] = .nameRefused
+                    break
+                } catch .illegalName {
+                    impossible[path ?? parent] = .nameRefused
+                    break
                 } catch {
                     throw Self.inTheWay(error, path ?? parent)
                 }
                 if let path { made.insert(path) }
             }
         }
-        return taken
+        return impossible
     }
 
     private func write(
-        group items: ArraySlice<CheckoutItem>, taken: Set<VaultPath>, foldsNames: Bool
+        group items: ArraySlice<CheckoutItem>, impossible: [VaultPath: SkippedEntry.Reason], foldsNames: Bool
     ) throws -> Outcome {
         var outcome = Outcome()
         guard let first = items.first else { return outcome }
-        if !taken.isEmpty, taken.contains(where: { first.path.isAtOrBelow($0) }) {
-            outcome.notStored = items.map { SkippedEntry(path: $0.path.bytes, reason: .nameTaken) }
+        if let folder = impossible.first(where: { first.path.isAtOrBelow($0.key) }) {
+            outcome.notStored = items.map { SkippedEntry(path: $0.path.bytes, reason: folder.value) }
             return outcome
         }
         let folder: any Directory
         do throws(Errno) {
             folder = try root.openDirectory(beneath: first.path.parent?.bytes ?? [])
-        } catch .nameTooLong {
-            outcome.notStored = items.map { SkippedEntry(path: $0.path.bytes, reason: .nameTooLong) }
-            return outcome
         } catch {
             throw Self.inTheWay(error, first.path)
         }
@@ -162,11 +189,32 @@ struct Checkout: Sendable {
                 // Another worker may have been first with the other name.
                 guard try isTaken(name, in: folder) else { throw error }
                 outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTaken))
-            } catch let error as VaultError where error.cause == "\(Errno.nameTooLong)" {
-                outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTooLong))
+            } catch let error as VaultError {
+                guard let reason = refusal(error, of: name, in: folder) else { throw error }
+                outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: reason))
             }
         }
         return outcome
+    }
+
+    /// Why the file system does not take a name, when that is what a failed write came from.
+    private func refusal(
+        _ error: VaultError, of name: [UInt8], in folder: any Directory
+    ) -> SkippedEntry.Reason? {
+        switch error.cause {
+        case "\(Errno.nameTooLong)": return .nameTooLong
+        case "\(Errno.invalidArgument)", "\(Errno.illegalName)": return .nameRefused
+        case "\(Errno.notPermitted)":
+            // Of a refused name some ways of making a file say only that it is not permitted.
+            do throws(Errno) {
+                _ = try folder.createFile(name, mode: 0o600)
+                try folder.removeFile(name)
+                return nil
+            } catch {
+                return error == .invalidArgument || error == .illegalName ? .nameRefused : nil
+            }
+        default: return nil
+        }
     }
 
     /// Whether something stands at a name whose own name is another one.
@@ -178,7 +226,7 @@ struct Checkout: Sendable {
     }
 
     private func writeNew(
-        _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
+        _ item: CheckoutItem, named name: [UInt8], in folder: any Directory, _ creates: (VaultPath) -> Void
     ) throws -> (stat: StatKey?, bytes: Int64) {
         let file: any File
         do throws(Errno) {
@@ -188,6 +236,7 @@ struct Checkout: Sendable {
         } catch {
             throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
         }
+        creates(item.path)
         let isProven = try fill(file, with: item)
         let status = try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
             try file.status()
@@ -198,7 +247,7 @@ struct Checkout: Sendable {
     private func write(
         _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
     ) throws -> (stat: StatKey?, bytes: Int64) {
-        if isNew { return try writeNew(item, named: name, in: folder) }
+        if let creates { return try writeNew(item, named: name, in: folder, creates) }
         var existing: FileStatus?
         do throws(Errno) {
             existing = try folder.status(of: name)
@@ -220,7 +269,7 @@ struct Checkout: Sendable {
         do throws(Errno) {
             // The content took time to write: the file must still be the one that was looked at.
             if existing != nil, case .file(let expected) = item.expected {
-                guard try StatKey(folder.status(of: name)) == expected else { throw .fileExists }
+                guard try expected.fits(folder.status(of: name)) else { throw .fileExists }
             }
             let before = try pending.file.status()
             try pending.publish(as: name, in: folder, replacing: existing != nil)
@@ -261,7 +310,7 @@ struct Checkout: Sendable {
         let holds =
             switch (item.expected, existing) {
             case (.absent, nil): true
-            case (.file(let expected), let existing?): existing.kind == .regular && StatKey(existing) == expected
+            case (.file(let expected), let existing?): existing.kind == .regular && expected.fits(existing)
             default: false
             }
         if !holds { throw changed(item.path) }
@@ -299,86 +348,6 @@ struct Checkout: Sendable {
                 .dirtyTree, "a folder stands where the file \(path) belongs",
                 hint: "move it away and run the command again", path: path.description, cause: errno)
         default: .io(errno, "cannot write \(path)", path: path.description)
-        }
-    }
-}
-
-/// A file being written before it gets its name.
-///
-/// Without a name where the file system allows it, so that a kill leaves no plaintext behind.
-private struct PendingFile {
-    let file: any File
-    private let name: [UInt8]?
-    private let scratch: ScratchArea
-
-    init(in scratch: ScratchArea, replacing existing: FileStatus?) throws(VaultError) {
-        self.scratch = scratch
-        do throws(Errno) {
-            do throws(Errno) {
-                file = try scratch.directory.createUnnamedFile(mode: 0o666)
-                name = nil
-            } catch .notSupported {
-                let fresh: [UInt8]
-                do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
-                file = try scratch.directory.createFile(fresh, mode: 0o666)
-                name = fresh
-            }
-            // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
-            if let existing, existing.kind == .regular { try file.setMode(existing.mode & 0o777) }
-        } catch {
-            throw .io(error, "cannot make a temporary file")
-        }
-    }
-
-    func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
-        do throws(Errno) {
-            try move(to: target, in: folder, replacing: replacing)
-        } catch {
-            guard error == .crossDevice else { throw error }
-            try copy(as: target, in: folder, replacing: replacing)
-            if let name { try? scratch.directory.removeFile(name) }
-        }
-    }
-
-    private func move(to target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
-        if let name {
-            try scratch.directory.rename(name, to: folder, as: target, replacing: replacing)
-            return
-        }
-        if !replacing {
-            // A file that appeared after the look is somebody's work: `fileExists`, and nothing is replaced.
-            try folder.link(file, as: target)
-            return
-        }
-        let fresh: [UInt8]
-        do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
-        try scratch.directory.link(file, as: fresh)
-        do throws(Errno) {
-            try scratch.directory.rename(fresh, to: folder, as: target, replacing: true)
-        } catch {
-            try? scratch.directory.removeFile(fresh)
-            throw error
-        }
-    }
-
-    /// Where a mount lies inside the clone the file is written once more, in the target's folder (spec 03 §13).
-    private func copy(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
-        let fresh: [UInt8]
-        do throws(VaultError) { fresh = try ".vaultctl-".bytes + scratch.freshName() } catch { throw .ioError }
-        let copy = try folder.createFile(fresh, mode: 0o666)
-        do throws(Errno) {
-            try copy.setMode(try file.status().mode)
-            try file.seek(to: 0)
-            while true {
-                let chunk = try file.read(upTo: 1 << 20)
-                if chunk.isEmpty { break }
-                try copy.write(chunk.span)
-            }
-            try copy.sync()
-            try folder.rename(fresh, to: folder, as: target, replacing: replacing)
-        } catch {
-            try? folder.removeFile(fresh)
-            throw error
         }
     }
 }

@@ -23,7 +23,7 @@ struct CheckoutGuard: Sendable {
 
     private enum OnDisk: Sendable {
         case absent
-        case file(ContentHash, StatKey)
+        case file(ContentHash, FileMark)
         case folder
         /// A link, a special file, or something unreadable.
         case other
@@ -33,7 +33,7 @@ struct CheckoutGuard: Sendable {
 
     private enum Step: Sendable {
         case write(CheckoutItem.Expectation)
-        case remove(StatKey)
+        case remove(FileMark)
         case nothing, alreadyThere, blocked
     }
 
@@ -93,8 +93,9 @@ struct CheckoutGuard: Sendable {
     /// did since is left as it is.
     func rollback(_ differences: [TreeDifference]) throws -> Plan {
         var plan = Plan()
+        let foldsNames = try attempt("cannot look at the working copy") { () throws(Errno) in try root.foldsNames() }
         for item in differences {
-            let disk = try onDisk(item.path, foldsNames: root.foldsNames())
+            let disk = try onDisk(item.path, foldsNames: foldsNames)
             switch (item.old, item.new, disk) {
             case (let old, let new?, .file(let hash, let stat)):
                 let isOurs = try hash == contentHash(new) || isTorn(item.path, new)
@@ -126,7 +127,7 @@ struct CheckoutGuard: Sendable {
                 } catch {
                     switch error {
                     case .notADirectory, .tooManyLinks: return .blockedBy(walked ?? path)
-                    case .nameTooLong: return .absent
+                    case .nameTooLong, .invalidArgument, .illegalName: return .absent
                     default: throw error
                     }
                 }
@@ -138,10 +139,10 @@ struct CheckoutGuard: Sendable {
             default: return .other
             }
             guard let (hash, status) = try FileHasher(pool: pool).contentHash(of: path, in: root) else { return .other }
-            return .file(hash, StatKey(status))
+            return .file(hash, FileMark(status))
         } catch let error as Errno {
             switch error {
-            case .noSuchFile, .nameTooLong: return .absent
+            case .noSuchFile, .nameTooLong, .invalidArgument, .illegalName: return .absent
             case .permissionDenied, .wouldBlock: return .other
             default: throw VaultError.io(error, "cannot read \(path)", path: path.description)
             }
@@ -151,7 +152,7 @@ struct CheckoutGuard: Sendable {
     /// Whether a file on disk is what a power cut leaves of one being written: not longer than the new content, and
     /// each byte either that of the new content or zero.
     ///
-    /// Nothing that a person made is in such a file, so nothing is lost with it.
+    /// Nothing that a person made is in such a file, so nothing is lost with it: an empty one least of all.
     private func isTorn(_ path: VaultPath, _ new: FileEntry) throws -> Bool {
         guard mendsTorn else { return false }
         let file = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in

@@ -196,6 +196,8 @@ struct Scanner: Sendable {
     ) {
         let (position, isTracked) = tracked.position(of: path)
         guard isTracked else {
+            // A leftover of a command that was killed, and nobody's work.
+            if (path.split(separator: UInt8(ascii: "/")).last ?? []).starts(with: PendingFile.foreignPrefix) { return }
             if parent.isIgnored || rules.ignoresFile(path) {
                 if collectsIgnored { result.ignored.append(path) }
                 return

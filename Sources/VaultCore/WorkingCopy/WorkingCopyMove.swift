@@ -9,8 +9,8 @@ struct WorkingCopyMove {
     let trees: TreeReader
     let scratch: ScratchArea
     let observer: any Observer
-    /// This move was begun by a command that died.
-    var isRecovery = false
+    /// The record of the command that began this move and died.
+    var interrupted: Journal?
     /// Look at the files that the move does not touch as well, to tell what uncommitted work was kept.
     var looksAround = true
 
@@ -40,31 +40,39 @@ struct WorkingCopyMove {
         let dirty = looksAround ? try vault.look(tracked) : nil
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
-            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: isRecovery,
+            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
         try accept()
         let isMoving = !plan.write.isEmpty || !plan.remove.isEmpty
         if isMoving {
-            try Journal(verb: verb, ref: state.headRef, from: state.head, to: target)
+            let kept = interrupted?.kept ?? Set(plan.alreadyThere)
+            try Journal(verb: verb, ref: state.headRef, from: state.head, to: target, kept: kept)
                 .write(vault.files, scratch: scratch)
         }
         let written: Checkout.Outcome
         do {
             written = try carryOut(plan)
-        } catch let error as VaultError where error.code != .noSpace && error.code != .ioError {
+        } catch let error as VaultError where !error.isOfTheDisk {
             // What stopped the move will not go away by itself: the files get their old content back now. After a
             // failing disk nothing more is written; the journal tells the next command.
-            let touched = Set(plan.write.map(\.path) + plan.remove.map(\.path))
-            try? undo(differences.filter { touched.contains($0.path) }, notStored)
+            try? undo(plan, of: differences, notStored)
             throw error
         }
+        let before = notStored
         for item in differences { notStored.remove(item.path) }
         notStored.formUnion(written.notStored.map { VaultPath(unchecked: $0.path) })
         try vault.recordNotStored(notStored, scratch: scratch)
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.checkoutBeforeHead) }
-        try finish()
+        do {
+            try finish()
+        } catch let error as VaultError where error.code == .remoteMoved {
+            // Another program, which takes no lock, moved the head: the files go back to what they were.
+            try? vault.recordNotStored(before, scratch: scratch)
+            try? undo(plan, of: differences, before)
+            throw error
+        }
         try Journal.remove(vault.files)
         store(dirty?.cache ?? tracked, differences, written, tree: to)
         return Outcome(
@@ -86,10 +94,17 @@ struct WorkingCopyMove {
         return written
     }
 
+    private func undo(
+        _ plan: CheckoutGuard.Plan, of differences: [TreeDifference], _ notStored: Set<VaultPath>
+    ) throws {
+        let touched = Set(plan.write.map(\.path) + plan.remove.map(\.path))
+        try undo(differences.filter { touched.contains($0.path) }, notStored)
+    }
+
     /// Gives the files that a move has reached their old content back, and ends the move.
     private func undo(_ differences: [TreeDifference], _ notStored: Set<VaultPath>) throws {
         let guardian = CheckoutGuard(
-            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: true,
+            root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
         try requireBlobs(plan.write)
@@ -100,7 +115,10 @@ struct WorkingCopyMove {
     /// Undoes an interrupted move to `target`.
     func undo(moveTo target: ObjectID) throws {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
-        try undo(try TreeDiff(trees: trees).files(from, graph.tree(of: target)), vault.notStored())
+        // What had the new content before the move began is nothing that it did.
+        let kept = interrupted?.kept ?? []
+        let differences = try TreeDiff(trees: trees).files(from, graph.tree(of: target))
+        try undo(differences.filter { !kept.contains($0.path) }, vault.notStored())
     }
 
     private func requireBlobs(_ items: [CheckoutItem]) throws(VaultError) {
@@ -158,22 +176,26 @@ extension Vault {
 
     private func settle(_ journal: Journal, scratch: ScratchArea) throws {
         let state = try loadState()
-        guard state.headRef == journal.ref, state.head == journal.from, journal.to != journal.from,
-            try store.holds(journal.to), mode == .full
+        guard state.headRef == journal.ref, state.head == journal.from, journal.to != journal.from, mode != .bare
         else {
             try Journal.remove(files)
             return
         }
+        guard try store.holds(journal.to) else { throw ObjectStore.missing(journal.to) }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: store, cipher: cipher)
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: SilentObserver(),
-            isRecovery: true)
+            interrupted: journal)
+        guard mode == .full else {
+            // The head of a read-only clone is the remote's, which only a pull moves: the next one begins afresh.
+            return try move.undo(moveTo: journal.to)
+        }
         do {
             _ = try move.run(to: journal.to, verb: journal.verb) {
                 try moveRef(state.headRef, from: state.head, to: journal.to, scratch: scratch)
             }
-        } catch let error as VaultError where error.code != .noSpace && error.code != .ioError {
+        } catch let error as VaultError where !error.isOfTheDisk {
             try move.undo(moveTo: journal.to)
         }
     }

@@ -1,0 +1,87 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// A file being written before it gets its name.
+///
+/// Without a name where the file system allows it, so that a kill leaves no plaintext behind.
+struct PendingFile {
+    let file: any File
+    private let name: [UInt8]?
+    private let scratch: ScratchArea
+
+    init(in scratch: ScratchArea, replacing existing: FileStatus?) throws(VaultError) {
+        self.scratch = scratch
+        do throws(Errno) {
+            do throws(Errno) {
+                file = try scratch.directory.createUnnamedFile(mode: 0o666)
+                name = nil
+            } catch .notSupported {
+                let fresh: [UInt8]
+                do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
+                file = try scratch.directory.createFile(fresh, mode: 0o666)
+                name = fresh
+            }
+            // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
+            if let existing, existing.kind == .regular { try file.setMode(existing.mode & 0o777) }
+        } catch {
+            throw .io(error, "cannot make a temporary file")
+        }
+    }
+
+    func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        do throws(Errno) {
+            try move(to: target, in: folder, replacing: replacing)
+        } catch {
+            guard error == .crossDevice else { throw error }
+            try copy(as: target, in: folder, replacing: replacing)
+            if let name { try? scratch.directory.removeFile(name) }
+        }
+    }
+
+    private func move(to target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        if let name {
+            try scratch.directory.rename(name, to: folder, as: target, replacing: replacing)
+            return
+        }
+        if !replacing {
+            // A file that appeared after the look is somebody's work: `fileExists`, and nothing is replaced.
+            try folder.link(file, as: target)
+            return
+        }
+        let fresh: [UInt8]
+        do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
+        try scratch.directory.link(file, as: fresh)
+        do throws(Errno) {
+            try scratch.directory.rename(fresh, to: folder, as: target, replacing: true)
+        } catch {
+            try? scratch.directory.removeFile(fresh)
+            throw error
+        }
+    }
+
+    /// Begins the name of a file under way where it can not be in the scratch area; the scanner passes over it.
+    static let foreignPrefix = ".vaultctl-t-".bytes
+
+    /// Where a mount lies inside the clone the file is written once more, in the target's folder (spec 03 §13).
+    private func copy(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+        let fresh: [UInt8]
+        do throws(VaultError) { fresh = try ".vaultctl-".bytes + scratch.freshName() } catch { throw .ioError }
+        let copy = try folder.createFile(fresh, mode: 0o666)
+        do throws(Errno) {
+            try copy.setMode(try file.status().mode)
+            try file.seek(to: 0)
+            while true {
+                let chunk = try file.read(upTo: 1 << 20)
+                if chunk.isEmpty { break }
+                try copy.write(chunk.span)
+            }
+            try copy.sync()
+            try folder.rename(fresh, to: folder, as: target, replacing: replacing)
+            // The flush of the clone's file system does not reach this one.
+            try folder.sync()
+        } catch {
+            try? folder.removeFile(fresh)
+            throw error
+        }
+    }
+}
