@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help needs demo build test unit check format lint docs interop bench install uninstall clean
+.PHONY: help needs demo build test unit check format lint docs interop fault crash race model bench install uninstall clean
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -24,6 +24,7 @@ help:
 	make install    binary, manual pages, completions below PREFIX (default /usr/local), staged by DESTDIR
 	make uninstall  removes exactly what install put there
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
+	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
 	make bench      vaultctl beside the reference and git; RUNS=N, CASES=...
 	make format     rewrites the sources to the project style; make lint only looks
 	make docs       regenerates docs/commands.md from the binary
@@ -68,6 +69,21 @@ check: needs lint
 	interop/checks/generated.sh $(BINARY)
 	interop/checks/embedding.sh
 	echo 'check: everything passed'
+
+# The full forms of the campaigns that `make test` runs in short.
+CAMPAIGN = VAULT_CAMPAIGN=full $(if $(SEED),VAULT_SEED=$(SEED)) $(SWIFT) test --no-parallel $(DEBUG_FLAGS) --filter
+
+fault: needs
+	@$(CAMPAIGN) 'CrashTests.MovingFaultTests'
+
+crash: needs
+	@$(CAMPAIGN) 'CrashTests.(CrashStateTests|KillTests|DamageTests)'
+
+race: needs
+	@$(CAMPAIGN) 'RaceTests'
+
+model: needs
+	@$(CAMPAIGN) 'ModelTests'
 
 lint:
 	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift
