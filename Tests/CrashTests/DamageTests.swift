@@ -56,7 +56,7 @@ struct Damage: Sendable {
         try scene.put("two", at: "d/two.txt", in: "a")
         _ = try vault.commit(CommitOptions(message: "first"))
         _ = try await vault.push(to: scene.remote())
-        try vault.addRemote(name: "origin", url: scene.remotePath.text, isDefault: true)
+        try vault.addRemote(name: "other", url: scene.remotePath.text, isDefault: true)
         _ = try vault.status()
         committed = try scene.committedFiles(vault)
     }
