@@ -45,11 +45,16 @@ struct ms_exchange {
     unsigned status;
     uint64_t answer_bytes;
     uint64_t received;
+    // Of a body that is refused.
+    uint64_t dropped;
     int64_t begun_ms;
     char has_begun, has_body, has_ended, is_suspended;
 };
 
 static const int64_t never = INT64_MAX;
+
+// So much of a refused body is read and dropped: who is still sending when the connection ends sees no answer.
+static const uint64_t most_dropped = 64 << 20;
 
 static int64_t now_ms(void) {
     struct timespec now;
@@ -141,6 +146,13 @@ static enum MHD_Result queue(struct ms_exchange *exchange) {
     return result;
 }
 
+// Whether it is known how much of a refused body there is to drop, and it is not too much.
+static int has_one_length(struct ms_exchange *exchange, const char *length) {
+    if (!length) return 1;
+    return !ms_header(exchange, "Transfer-Encoding") && ms_header_count(exchange, "Content-Length") == 1 &&
+           strtoull(length, NULL, 10) <= most_dropped;
+}
+
 static enum MHD_Result begin(struct ms_exchange *exchange, const char *method) {
     exchange->has_begun = 1;
     exchange->method = method;
@@ -152,8 +164,9 @@ static enum MHD_Result begin(struct ms_exchange *exchange, const char *method) {
     atomic_fetch_add(&exchange->server->active, 1);
     exchange->handle = exchange->server->handlers.begin(exchange->server->handlers.context, exchange);
     if (!exchange->handle) return MHD_NO;
-    // An answer before the body ends the connection, so without a body it waits for the regular moment.
-    return exchange->response && exchange->has_body ? queue(exchange) : MHD_YES;
+    // An answer before the body ends the connection: for clients that wait for it, and where there is no other way.
+    int is_early = exchange->has_body && (ms_header(exchange, "Expect") || !has_one_length(exchange, length));
+    return exchange->response && is_early ? queue(exchange) : MHD_YES;
 }
 
 static enum MHD_Result handle_request(void *context, struct MHD_Connection *connection, const char *url,
@@ -170,8 +183,12 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
     if (*size > 0) {
         exchange->received += *size;
         set_deadline(exchange, deadline_for(exchange->server, exchange->begun_ms, exchange->received));
-        // The library takes no answer in the middle of a body; what follows a refusal is read and dropped.
-        if (!exchange->response) handlers->body(exchange->handle, upload, *size);
+        if (!exchange->response) {
+            handlers->body(exchange->handle, upload, *size);
+        } else if ((exchange->dropped += *size) > most_dropped) {
+            // The library takes no answer in the middle of a body.
+            return MHD_NO;
+        }
         *size = 0;
         return MHD_YES;
     }

@@ -35,7 +35,24 @@ package struct StorePath: Hashable, Sendable {
     }
 
     /// Whether its content never changes: such ids hold `-imm-`.
-    package var isImmutable: Bool { text.contains("-imm-") }
+    package var isImmutable: Bool { Self.isImmutable(text) }
+
+    /// Whether a path holds `-imm-`; compared bytewise, for every read asks.
+    package static func isImmutable(_ path: String) -> Bool {
+        var matched = 0
+        for byte in path.utf8 {
+            if byte == immutableMark[matched] {
+                matched += 1
+                if matched == immutableMark.count { return true }
+            } else {
+                // The mark repeats its first byte at its end only, so a mismatch begins anew.
+                matched = byte == immutableMark[0] ? 1 : 0
+            }
+        }
+        return false
+    }
+
+    private static let immutableMark = Array("-imm-".utf8)
 
     /// The names of the folders on the way, seen from `bare/`.
     var folders: [[UInt8]] {

@@ -7,7 +7,7 @@ protocol RequestHandler: AnyObject, Sendable {
     /// The head has arrived; an answer set now refuses the body.
     func begin(_ exchange: Exchange)
     /// A piece of the body; not called any more once an answer is set.
-    func receive(_ bytes: Span<UInt8>, _ exchange: Exchange)
+    func receive(_ bytes: [UInt8], _ exchange: Exchange)
     /// The request is there as a whole: now comes the answer, or `suspend`.
     func end(_ exchange: Exchange)
     /// The answer went out, or the client went away.
@@ -196,9 +196,9 @@ final class HTTPServer: @unchecked Sendable {
         unsafe handlers.body = { handle, bytes, count in
             guard let handle = unsafe handle else { return }
             let exchange = unsafe Unmanaged<Exchange>.fromOpaque(handle).takeUnretainedValue()
-            // The library's buffer is valid for the length of this call.
-            let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: count).bindMemory(to: UInt8.self)
-            unsafe exchange.handler.receive(buffer.span, exchange)
+            // The library's buffer is valid for the length of this call; its bytes are copied.
+            let copy = unsafe [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
+            exchange.handler.receive(copy, exchange)
         }
         unsafe handlers.end = { handle in
             guard let handle = unsafe handle else { return }

@@ -32,7 +32,7 @@ final class RequestTask {
 
 /// Where a body goes.
 protocol BodySink: AnyObject, Sendable {
-    func receive(_ bytes: Span<UInt8>) throws
+    func receive(_ bytes: [UInt8]) throws
 }
 
 /// Memory that requests share, so that many at once can not take more than there is.
@@ -99,11 +99,11 @@ final class MemoryBody: BodySink {
     /// What has arrived.
     var bytes: [UInt8] { held.withLock { $0 } }
 
-    func receive(_ bytes: Span<UInt8>) throws {
+    func receive(_ bytes: [UInt8]) throws {
         // The document, its values and their decoded form are in memory side by side.
         try charge.grow(by: bytes.count * 3)
         let count = held.withLock { held in
-            for index in bytes.indices { held.append(bytes[index]) }
+            held += bytes
             return held.count
         }
         guard count <= limit else { throw Refusal.tooLarge }

@@ -52,7 +52,7 @@ final class VaultService: RequestHandler {
         }
     }
 
-    func receive(_ bytes: Span<UInt8>, _ exchange: Exchange) {
+    func receive(_ bytes: [UInt8], _ exchange: Exchange) {
         guard let task = exchange.task else { return }
         task.receivedBytes += Int64(bytes.count)
         do {

@@ -24,17 +24,13 @@ final class FileBody: BodySink {
     /// Bytes so far.
     var size: Int64 { state.withLock { $0.size } }
 
-    func receive(_ bytes: Span<UInt8>) throws {
-        var copy: [UInt8] = []
-        copy.reserveCapacity(bytes.count)
-        for index in bytes.indices { copy.append(bytes[index]) }
-        let piece = copy
+    func receive(_ bytes: [UInt8]) throws {
         try state.withLock { state in
-            state.size += Int64(piece.count)
+            state.size += Int64(bytes.count)
             guard state.size <= limit else { throw Refusal.tooLarge }
-            if let file = state.file { return try file.write(piece) }
-            try charge.grow(by: piece.count)
-            state.held += piece
+            if let file = state.file { return try file.write(bytes) }
+            try charge.grow(by: bytes.count)
+            state.held += bytes
             guard state.held.count > ServerLimits.inlineWrite else { return }
             let file = try UploadFile(in: try vault.uploadFolder())
             try file.write(state.held)
@@ -78,8 +74,8 @@ final class UploadFile: Sendable {
         try file.write(bytes.span)
     }
 
-    func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno) {
-        try file.write(bytes, at: offset)
+    func write(_ bytes: [UInt8], at offset: Int64) throws(Errno) {
+        try file.write(bytes.span, at: offset)
     }
 
     func sync() throws(Errno) {

@@ -37,7 +37,7 @@ final class StaticSite: Sendable {
         }
         guard status.kind == .regular else { throw Refusal.notFound }
         let tag = VaultService.tag(status)
-        let isImmutable = path.contains("-imm-")
+        let isImmutable = StorePath.isImmutable(path)
         let headers: [(name: StaticString, value: String)] = [
             ("Accept-Ranges", "bytes"), ("ETag", tag), ("X-Content-Type-Options", "nosniff"),
             // A name that is not bound to its content must be asked for again.

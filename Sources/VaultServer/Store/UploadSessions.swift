@@ -111,20 +111,16 @@ final class UploadSession: Sendable {
     }
 
     /// Writes bytes of a part to their place.
-    func write(_ bytes: Span<UInt8>, part: Int, attempt: Int) throws {
-        var copy: [UInt8] = []
-        copy.reserveCapacity(bytes.count)
-        for index in bytes.indices { copy.append(bytes[index]) }
-        let piece = copy
+    func write(_ bytes: [UInt8], part: Int, attempt: Int) throws {
         let length = length(of: part)
         try state.withLock { state in
             // Under the lock, so that no late attempt writes into a file that is published already.
             guard !state.isClosed, var known = state.parts[part], known.attempt == attempt, let file = state.file else {
                 throw Self.over
             }
-            guard known.written + Int64(piece.count) <= length else { throw Refusal(400, "The part is too long") }
-            try file.write(piece.span, at: Int64(part - 1) * partSize + known.written)
-            known.written += Int64(piece.count)
+            guard known.written + Int64(bytes.count) <= length else { throw Refusal(400, "The part is too long") }
+            try file.write(bytes, at: Int64(part - 1) * partSize + known.written)
+            known.written += Int64(bytes.count)
             state.parts[part] = known
         }
     }
@@ -179,7 +175,7 @@ final class PartBody: BodySink {
         attempt = try session.begin(part)
     }
 
-    func receive(_ bytes: Span<UInt8>) throws {
+    func receive(_ bytes: [UInt8]) throws {
         try session.write(bytes, part: part, attempt: attempt)
     }
 
