@@ -13,7 +13,8 @@ struct AccessTests {
     func open() throws {
         let server = try TestServer { configuration, _ in configuration.tokens = nil }
         let headers = [("x-sgraph-vault-write-key", TestServer.writeKey)]
-        #expect(try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [1]).status == 200)
+        #expect(
+            try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [1]).status == 200)
     }
 
     @Test("a file of tokens that is read again counts at once; one that is damaged changes nothing")
@@ -25,10 +26,12 @@ struct AccessTests {
         server.server.reload()
         #expect(try server.put("bare/x", [3]).status == 401)
         let headers = [("x-sgraph-access-token", "another"), TestServer.writer[1]]
-        #expect(try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [4]).status == 200)
+        #expect(
+            try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [4]).status == 200)
         try TestServer.write(Array("no token".utf8), "tokens", in: server.folder)
         server.server.reload()
-        #expect(try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [5]).status == 200)
+        #expect(
+            try server.request("PUT", "/api/vault/write/vault001/bare/x", headers: headers, body: [5]).status == 200)
         #expect(server.warnings.all.count == 1)
         #expect(try server.read("bare/x") == [5])
     }
@@ -71,7 +74,8 @@ struct AccessTests {
     func readOnly() throws {
         let server = try TestServer { configuration, _ in configuration.isReadOnly = true }
         for (method, target, body) in [
-            ("PUT", "/api/vault/write/vault001/bare/x", [1] as [UInt8]), ("DELETE", "/api/vault/delete/vault001/bare/x", []),
+            ("PUT", "/api/vault/write/vault001/bare/x", [1] as [UInt8]),
+            ("DELETE", "/api/vault/delete/vault001/bare/x", []),
             ("DELETE", "/api/vault/destroy/vault001", Array(#"{"vault_id":"vault001"}"#.utf8)),
             ("POST", "/api/vault/presigned/initiate/vault001", Array("{}".utf8)),
         ] {
@@ -88,15 +92,21 @@ struct AccessTests {
     func binding() throws {
         for change: @Sendable (inout ServerConfiguration) -> Void in [
             { $0.address = "0.0.0.0" }, { $0.address = "::" }, { $0.address = "192.0.2.1" },
-            { $0.address = "0.0.0.0"; $0.tokens = nil; $0.certificate = "/c"; $0.privateKey = "/k" },
+            {
+                $0.address = "0.0.0.0"; $0.tokens = nil; $0.certificate = "/c"; $0.privateKey = "/k"
+            },
         ] {
-            let error = #expect(throws: VaultError.self) { try TestServer { configuration, _ in change(&configuration) } }
+            let error = #expect(throws: VaultError.self) {
+                try TestServer { configuration, _ in change(&configuration) }
+            }
             #expect(error?.code == .refused)
         }
         for change: @Sendable (inout ServerConfiguration) -> Void in [
             { $0.address = "localhost" }, { $0.address = "" }, { $0.root = nil }, { $0.certificate = "/c" },
         ] {
-            let error = #expect(throws: VaultError.self) { try TestServer { configuration, _ in change(&configuration) } }
+            let error = #expect(throws: VaultError.self) {
+                try TestServer { configuration, _ in change(&configuration) }
+            }
             #expect(error?.code == .usage)
         }
     }
@@ -105,7 +115,9 @@ struct AccessTests {
     func starting() throws {
         let server = try TestServer()
         let port = server.server.port
-        let taken = #expect(throws: VaultError.self) { try TestServer { configuration, _ in configuration.port = port } }
+        let taken = #expect(throws: VaultError.self) {
+            try TestServer { configuration, _ in configuration.port = port }
+        }
         #expect(taken?.code == .ioError)
         let refused = #expect(throws: VaultError.self) {
             try TestServer { configuration, folder in
@@ -123,7 +135,8 @@ struct AccessTests {
         // The lines of one connection stand in the order of its requests.
         let connection = try server.connect()
         let put = "/api/vault/write/vault001/bare/data/x"
-        #expect(try connection.request("PUT", put, headers: TestServer.writer, body: Array("content".utf8)).status == 200)
+        #expect(
+            try connection.request("PUT", put, headers: TestServer.writer, body: Array("content".utf8)).status == 200)
         #expect(try connection.request("GET", "/api/vault/list/vault001?prefix=bare&secret=hidden").status == 200)
         let bad = [("x-sgraph-access-token", "wrong-token"), TestServer.writer[1]]
         #expect(try connection.request("PUT", put, headers: bad, body: [1]).status == 401)
@@ -131,7 +144,10 @@ struct AccessTests {
         let target = String(try #require(url).dropFirst("http://127.0.0.1".count))
         #expect(try connection.request("GET", target).body == Array("content".utf8))
         // A line is written after the answer has gone.
-        let read = { String(decoding: try LinuxFileSystem().readFile(server.folder.appending("log"), limit: 1 << 20), as: UTF8.self) }
+        let read = {
+            String(
+                decoding: try LinuxFileSystem().readFile(server.folder.appending("log"), limit: 1 << 20), as: UTF8.self)
+        }
         var rounds = 0
         while try read().split(separator: "\n").count < 5, rounds < 500 {
             SystemClock().sleep(milliseconds: 10)

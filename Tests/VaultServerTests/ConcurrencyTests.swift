@@ -5,7 +5,9 @@ import VaultTestSupport
 
 @testable import VaultServer
 
-/// Many clients at once: nothing is lost and nobody waits for ever. The long form is interop/load_server.py.
+/// Many clients at once: nothing is lost and nobody waits for ever.
+///
+/// The long form is interop/load_server.py.
 @Suite("Many clients at once", .timeLimit(.minutes(2)))
 struct ConcurrencyTests {
     @Test("lose no update: every compare-and-swap that was confirmed is in the chain")

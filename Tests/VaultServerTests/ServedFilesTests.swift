@@ -41,7 +41,9 @@ struct ServedFilesTests {
     private func swapInFolder(_ new: String, match: String?) async throws -> BatchOutcome {
         let expected: Expected = match.map { .bytes(Array($0.utf8)) } ?? .absent
         return try await folder.apply(
-            try WriteBatch([.swap(.ref(try RefID("ref-pid-muw-000000000001")), expected: expected, new: Array(new.utf8))]),
+            try WriteBatch([
+                .swap(.ref(try RefID("ref-pid-muw-000000000001")), expected: expected, new: Array(new.utf8))
+            ]),
             authorization: authorization)
     }
 

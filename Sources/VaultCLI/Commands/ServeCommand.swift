@@ -40,8 +40,9 @@ enum ServeCommand {
             0; SIGHUP reads the tokens and opens the log again. 'vaultctl serve' alone is the same.
             """,
         synopsis: [
-            "serve (--root DIR | --static DIR) [--read-only] [--port P] [--bind A] [--tokens F] "
-                + "[--tls-cert F --tls-key F] [--access-log F] [--public-url URL]"
+            "serve --root DIR [--static DIR] [--read-only] [--port P] [--bind A] [--tokens F] "
+                + "[--tls-cert F --tls-key F] [--access-log F] [--public-url URL]",
+            "serve --static DIR [--port P] [--bind A] [--tls-cert F --tls-key F] [--access-log F]",
         ],
         options: [
             root, published, readOnly, port, bind, tokens, certificate, privateKey, accessLog, publicURL,
@@ -54,9 +55,9 @@ enum ServeCommand {
         examples: [
             .init("vaultctl serve --root ~/vaults", "Serves this machine on http://127.0.0.1:8420."),
             .init(
-                "vaultctl serve --root /srv/vaults --bind 192.0.2.7 --port 443 --tokens /etc/vaultctl/tokens "
-                    + "--tls-cert /etc/ssl/v.pem --tls-key /etc/ssl/v.key",
+                "vaultctl serve --root v --bind 192.0.2.7 --tokens tokens --tls-cert c.pem --tls-key k.pem",
                 "Serves other machines."),
+            .init("vaultctl serve --static ~/published --port 8080", "Serves a published folder."),
         ],
         document: .init("vaultctl/serve/1", "url, root, static, vaults, read_only (printed once ready)"),
         isDefault: true, action: .local { call in try serve(call) })

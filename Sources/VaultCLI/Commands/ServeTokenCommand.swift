@@ -18,8 +18,8 @@ enum ServeTokenCommand {
         examples: [
             .init("vaultctl serve token laptop", "Prints a token and its line."),
             .init(
-                "vaultctl serve token ci --json | jq -r .line >> /etc/vaultctl/tokens",
-                "Adds the line to the file; the token is shown nowhere else, so keep it as well."),
+                "vaultctl serve token ci --json",
+                "The same for a script, which keeps the token and adds the line to the file."),
         ],
         document: .init("vaultctl/serve-token/1", "name, token, line"),
         action: .local { call in

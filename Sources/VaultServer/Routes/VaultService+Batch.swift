@@ -44,7 +44,8 @@ extension VaultService {
             }
             total += status.size
             guard total <= Int64(limits.batchRead) else {
-                throw operations.count > 1 ? Refusal(503, "The answer would be too large") : Refusal.tooLarge
+                // Clients split such a batch, and read a single file by its own route (04 §8.3).
+                throw Refusal(503, "The answer would be too large")
             }
             // The file, its base64 and the library's copy of it.
             try charge.grow(by: Int(status.size) * 4)

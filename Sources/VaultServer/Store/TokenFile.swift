@@ -19,7 +19,8 @@ package struct TokenFile: Sendable {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" })
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             let last = Array(words[words.count - 1].utf8)
-            guard words.count == 2, Self.isName(String(first)), last.count == 64, let hash = Hex.decode(last.span) else { throw Self.malformed("line \(index + 1) is not 'NAME SHA256'") }
+            guard words.count == 2, Self.isName(String(first)), last.count == 64, let hash = Hex.decode(last.span)
+            else { throw Self.malformed("line \(index + 1) is not 'NAME SHA256'") }
             guard !entries.contains(where: { $0.name == first }) else {
                 throw Self.malformed("line \(index + 1) repeats a name")
             }
