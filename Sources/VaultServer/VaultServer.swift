@@ -84,6 +84,9 @@ package final class VaultServer: Sendable {
         guard let certificate = configuration.certificate, let key = configuration.privateKey else { return nil }
         let fileSystem = configuration.environment.fileSystem
         do throws(Errno) {
+            if try fileSystem.status(of: key, followLinks: true).mode & 0o077 != 0 {
+                configuration.report("the TLS key \(key) can be read by other users")
+            }
             return (
                 try fileSystem.readFile(certificate, limit: 1 << 20), try fileSystem.readFile(key, limit: 1 << 20)
             )

@@ -48,6 +48,7 @@ struct StaticSiteTests {
         #expect(try server.request("GET", "/sub/").text == "sub")
         #expect(try server.request("GET", "/sub/index.html", headers: [("Range", "bytes=1-1")]).text == "u")
         #expect(try server.request("GET", "/info/health").status == 200)
+        #expect(try server.request("GET", "/api/vault/read/abcd/bare/x").status == 404)
     }
 
     @Test(

@@ -57,7 +57,6 @@ enum ServeCommand {
             .init(
                 "vaultctl serve --root v --bind 192.0.2.7 --tokens tokens --tls-cert c.pem --tls-key k.pem",
                 "Serves other machines."),
-            .init("vaultctl serve --static ~/published --port 8080", "Serves a published folder."),
         ],
         document: .init("vaultctl/serve/1", "url, root, static, vaults, read_only (printed once ready)"),
         isDefault: true, action: .local { call in try serve(call) })

@@ -75,9 +75,13 @@ extension VaultService {
                 body: .file(descriptor, offset: part.offset, count: part.count), headers: headers)
         }
         if part.offset > 0 { try file.seek(to: part.offset) }
-        let bytes = try file.read(upTo: Int(part.count))
-        // Shorter only when somebody truncates the file, which nothing here does.
-        guard bytes.count == part.count else { throw Errno.ioError }
+        var bytes = try file.read(upTo: Int(part.count))
+        while bytes.count < part.count {
+            let more = try file.read(upTo: Int(part.count) - bytes.count)
+            // Shorter only when somebody truncates the file, which nothing here does.
+            guard !more.isEmpty else { throw Errno.ioError }
+            bytes += more
+        }
         return Reply(status: status, contentType: contentType, body: .bytes(bytes), headers: headers)
     }
 
@@ -99,6 +103,7 @@ extension VaultService {
 
     func planList(_ request: Request, _ store: ServedStore, _ vault: VaultID) {
         let prefix = request.target.parameter("prefix") ?? ""
+        let budget = budget
         request.task.finish = {
             .work(lane: nil) {
                 var folder = prefix[...]
@@ -109,8 +114,11 @@ extension VaultService {
                     ? []
                     : try store.vault(vault).list(
                         below: prefix.isEmpty ? "bare" : String(folder), limit: ServerLimits.listedFiles)
+                let size = files.reduce(256) { $0 + $1.utf8.count + 3 }
+                let charge = try budget.charge(size * 3)
+                defer { withExtendedLifetime(charge) {} }
                 var bytes: [UInt8] = []
-                bytes.reserveCapacity(files.reduce(256) { $0 + $1.utf8.count + 3 })
+                bytes.reserveCapacity(size)
                 bytes.append(contentsOf: "{\"vault_id\":\"\(vault.text)\",\"prefix\":".utf8)
                 JSONWriter.append(.string(prefix), .compact, to: &bytes)
                 bytes.append(",\"files\":[")

@@ -42,7 +42,9 @@ final class VaultService: RequestHandler {
         do {
             guard let target else { throw Refusal(400, "Bad request target") }
             let length = try bodyLength(exchange)
-            let route = try Route(method: method, path: target.path)
+            // Without vaults every path is one of the published folder, whatever it looks like.
+            let isSite = store == nil && target.path != "/info/health"
+            let route = isSite ? .other : try Route(method: method, path: target.path)
             let request = Request(exchange: exchange, task: task, target: target, bodyLength: length)
             try plan(route, request)
             // A route that wants no body gets no large one.
@@ -137,7 +139,7 @@ final class VaultService: RequestHandler {
         case .serverHealth: task.finish = { .reply(.json(.record(["status": .string("ok")]))) }
         case .other: try planOther(request)
         default:
-            guard let store else { return try planOther(request) }
+            guard let store else { throw Refusal.notFound }
             try plan(route, request, store)
         }
     }
