@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@ struct connection {
     struct connection *next, *previous;
     int descriptor;
     _Atomic int64_t deadline_ms;
+    // A body is awaited, and how often it was seen that no more of it can come.
+    atomic_int awaits_body;
+    int hangups;
 };
 
 struct ms_server {
@@ -104,11 +108,23 @@ static void connection_changed(void *context, struct MHD_Connection *connection,
     *place = NULL;
 }
 
+// Whether the client has gone in the middle of a body. The library overlooks an end of stream that arrives together
+// with the last bytes. Seen twice, for those bytes may still be on their way through the library.
+static int is_abandoned(struct connection *timing) {
+    struct pollfd poller = {.fd = timing->descriptor, .events = POLLRDHUP};
+    char byte;
+    int is_gone = atomic_load(&timing->awaits_body) && poll(&poller, 1, 0) > 0 &&
+                  recv(timing->descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    timing->hangups = is_gone ? timing->hangups + 1 : 0;
+    return timing->hangups > 1;
+}
+
 void ms_sweep(struct ms_server *server) {
     int64_t now = now_ms();
     pthread_mutex_lock(&server->mutex);
     for (struct connection *timing = server->first; timing; timing = timing->next) {
-        if (atomic_load_explicit(&timing->deadline_ms, memory_order_relaxed) < now && timing->descriptor >= 0) {
+        if (timing->descriptor < 0) continue;
+        if (atomic_load_explicit(&timing->deadline_ms, memory_order_relaxed) < now || is_abandoned(timing)) {
             // The library sees the end of the stream and closes the connection itself.
             shutdown(timing->descriptor, SHUT_RDWR);
         }
@@ -161,6 +177,7 @@ static enum MHD_Result begin(struct ms_exchange *exchange, const char *method) {
     exchange->has_body = (length && strcmp(length, "0") != 0) || ms_header(exchange, "Transfer-Encoding") != NULL;
     exchange->begun_ms = now_ms();
     set_deadline(exchange, deadline_for(exchange->server, exchange->begun_ms, 0));
+    if (exchange->timing) atomic_store(&exchange->timing->awaits_body, exchange->has_body);
     atomic_fetch_add(&exchange->server->active, 1);
     exchange->handle = exchange->server->handlers.begin(exchange->server->handlers.context, exchange);
     if (!exchange->handle) return MHD_NO;
@@ -192,6 +209,7 @@ static enum MHD_Result handle_request(void *context, struct MHD_Connection *conn
         *size = 0;
         return MHD_YES;
     }
+    if (exchange->timing) atomic_store(&exchange->timing->awaits_body, 0);
     if (!exchange->response && !exchange->has_ended) {
         exchange->has_ended = 1;
         set_deadline(exchange, never);
@@ -215,6 +233,7 @@ static void request_completed(void *context, struct MHD_Connection *connection, 
     }
     if (exchange->has_begun && exchange->target) atomic_fetch_sub(&server->active, 1);
     set_deadline(exchange, now_ms() + server->idle_ms);
+    if (exchange->timing) atomic_store(&exchange->timing->awaits_body, 0);
     free(exchange->target);
     free(exchange);
 }

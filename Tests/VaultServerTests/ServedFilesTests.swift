@@ -100,7 +100,8 @@ struct ServedFilesTests {
         }
         let own = try #require(
             try server.folder.open().openDirectory(path: ["root", "vault001", ".vaultctl"].map { Array($0.utf8) }))
-        for _ in 0..<200 where try !own.openDirectory(Array("uploads".utf8)).entries().isEmpty {
+        for _ in 0..<200 where server.server.load.requests > 0 {
+            server.server.tick()
             SystemClock().sleep(milliseconds: 20)
         }
         #expect(try own.openDirectory(Array("uploads".utf8)).entries().isEmpty)
