@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help needs demo build test unit check format lint docs interop fault crash race model bench install uninstall clean
+.PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench install uninstall clean
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -25,6 +25,7 @@ help:
 	make uninstall  removes exactly what install put there
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
 	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
+	make load       200 clients on `vaultctl serve` for a minute; SECONDS_=N, CLIENTS=N
 	make bench      vaultctl beside the reference and git; RUNS=N, CASES=...
 	make format     rewrites the sources to the project style; make lint only looks
 	make docs       regenerates docs/commands.md from the binary
@@ -95,6 +96,9 @@ format:
 docs: build
 	@$(BINARY) help --markdown >build/commands.md
 	mv build/commands.md docs/commands.md
+
+load: build
+	@VAULTCTL=$(CURDIR)/$(BINARY) interop/load_server.py $(if $(SECONDS_),--seconds $(SECONDS_)) $(if $(CLIENTS),--clients $(CLIENTS))
 
 bench: build
 	@python=$$(interop/setup.sh)

@@ -21,7 +21,12 @@ let libraries: [Target] = [
     .target(name: "VaultSystem", dependencies: ["CSystemShim"]),
     .target(name: "VaultFormat", dependencies: ["VaultCrypto", "CZlib"]),
     .target(name: "VaultCore", dependencies: ["VaultFormat", "VaultCrypto", "VaultSystem"]),
-    .target(name: "VaultCLI", dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
+    .target(name: "CMicrohttpdShim"),
+    .target(
+        name: "VaultServer",
+        dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "CMicrohttpdShim"]),
+    .target(
+        name: "VaultCLI", dependencies: ["VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
     .executableTarget(name: "vaultctl", dependencies: ["VaultCLI"]),
 ]
 
@@ -41,6 +46,9 @@ let tests: [Target] = [
         dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultSystem", "VaultTestSupport"],
         exclude: ["Scripts"]),
     .testTarget(
+        name: "VaultServerTests",
+        dependencies: ["VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
         name: "CrashTests",
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
     .testTarget(
@@ -55,7 +63,7 @@ let tests: [Target] = [
 let only = environment["VAULT_ONLY"].map { Set($0.split(separator: ",").map(String.init)) }
 let declaredTests = tests.filter { only == nil || $0.type != .test || only?.contains($0.name) == true }
 
-for target in libraries + declaredTests where target.type != .system && target.name != "CSystemShim" {
+for target in libraries + declaredTests where target.type != .system && !target.name.hasSuffix("Shim") {
     target.swiftSettings = settings
 }
 

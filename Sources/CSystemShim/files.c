@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void fill(const struct stat *from, struct vs_status *out) {
@@ -43,6 +45,14 @@ int vs_status_of_descriptor(int descriptor, struct vs_status *out) {
 
 int vs_open_at(int directory, const char *name, int flags, uint32_t mode) {
     return openat(directory, name, flags | O_CLOEXEC | O_NOCTTY, (mode_t)mode);
+}
+
+int vs_open_beneath(int directory, const char *path) {
+    struct open_how how = {
+        .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+    };
+    return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
 int vs_open_unnamed(int directory, uint32_t mode) {

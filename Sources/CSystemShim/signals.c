@@ -22,6 +22,13 @@ static int64_t monotonic_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static atomic_int hangups;
+
+static void count_hangup(int signal_number) {
+    (void)signal_number;
+    atomic_fetch_add(&hangups, 1);
+}
+
 static void note(int signal_number) {
     int saved = errno;
     int none = 0;
@@ -75,4 +82,16 @@ int vs_echo_off(int terminal) {
 void vs_echo_restore(void) {
     int terminal = atomic_exchange(&hidden_terminal, -1);
     if (terminal >= 0) tcsetattr(terminal, TCSAFLUSH, &saved_mode);
+}
+
+void vs_signals_count_hangups(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = count_hangup;
+    sigaction(SIGHUP, &action, NULL);
+}
+
+int vs_signals_hangups(void) {
+    return atomic_load(&hangups);
 }

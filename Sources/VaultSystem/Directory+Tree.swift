@@ -32,6 +32,14 @@ extension Directory {
         return current
     }
 
+    /// Opens a file below this directory by a relative path of plain names; no link is followed on the way.
+    package func openFile(beneath path: FilePath) throws(Errno) -> any File {
+        if let directory = self as? LinuxDirectory, let file = try directory.openBeneath(path) { return file }
+        let names = path.components
+        guard let last = names.last else { throw .invalidArgument }
+        return try (openDirectory(path: names.dropLast()) ?? self).openFile(last)
+    }
+
     /// Reads a small file whole; nil when it is absent.
     ///
     /// - Throws: `Errno.fileTooLarge` beyond `limit` bytes, `.tooManyLinks` where a link stands, `.isADirectory`.

@@ -63,6 +63,8 @@ package protocol File: AnyObject, Sendable {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int
     /// Writes all bytes at the file's position, continuing after short writes.
     func write(_ bytes: Span<UInt8>) throws(Errno)
+    /// Writes all bytes at `offset`; the position may move.
+    func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno)
     /// Makes content and size durable (`fsync`).
     func sync() throws(Errno)
     func status() throws(Errno) -> FileStatus
@@ -78,6 +80,12 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+    /// For files that one thread uses at a time.
+    package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno) {
+        try seek(to: offset)
+        try write(bytes)
+    }
+
     /// Reads at the file's position until the span is full or the file ends; the number of bytes read.
     package func read(filling span: inout MutableSpan<UInt8>) throws(Errno) -> Int {
         var failure: Errno?

@@ -41,6 +41,18 @@ package final class LinuxDirectory: Directory {
         LinuxFile(owning: try open(name, flags: O_RDONLY | O_NONBLOCK))
     }
 
+    /// Opens a file below this directory in one call; nil where the kernel has no such call.
+    func openBeneath(_ path: FilePath) throws(Errno) -> LinuxFile? {
+        do throws(Errno) {
+            return try unsafe Syscalls.withPath(path) { start throws(Errno) in
+                LinuxFile(owning: try Syscalls.call { unsafe vs_open_beneath(descriptor, start) })
+            }
+        } catch {
+            if error.rawValue == ENOSYS || error == .notPermitted { return nil }
+            throw error
+        }
+    }
+
     package func createFile(_ name: [UInt8], mode: UInt32) throws(Errno) -> any File {
         LinuxFile(owning: try open(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode))
     }

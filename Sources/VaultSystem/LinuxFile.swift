@@ -33,6 +33,30 @@ package final class LinuxFile: File {
         try Self.writeAll(bytes, to: descriptor)
     }
 
+    package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno) {
+        var done = 0
+        while done < bytes.count {
+            let rest = bytes.extracting(done...)
+            let place = off_t(offset) + off_t(done)
+            var failure: Errno?
+            // The span's memory is lent for one call; withUnsafeBytes passes no typed error on.
+            done += unsafe rest.withUnsafeBytes { buffer in
+                do throws(Errno) {
+                    return try Syscalls.count { unsafe pwrite(descriptor, buffer.baseAddress, buffer.count, place) }
+                } catch {
+                    failure = error
+                    return 0
+                }
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    /// A second descriptor for the same open file, which the caller has to close.
+    package func duplicateDescriptor() throws(Errno) -> Int32 {
+        try Syscalls.call { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
+    }
+
     /// Writes all bytes to a descriptor, continuing after short writes.
     static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32) throws(Errno) {
         var done = 0

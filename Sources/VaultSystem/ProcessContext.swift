@@ -58,6 +58,11 @@ package enum ProcessContext {
         }
     }
 
+    /// Lets this process have as many open files as it may, and gives the number.
+    package static func raiseOpenFiles() -> Int {
+        Int(vs_raise_open_files())
+    }
+
     /// Turns core dumps off: they would hold keys.
     package static func disableCoreDumps() {
         vs_disable_core_dumps()

@@ -49,7 +49,15 @@ package struct Signals: Cancellation {
         if let pending { throw pending }
     }
 
-    /// Forgets what arrived; for tests.
+    /// From now on SIGHUP asks for a reload instead of an end.
+    package func countHangups() {
+        vs_signals_count_hangups()
+    }
+
+    /// How many SIGHUP arrived since `countHangups`.
+    package var hangups: Int { Int(vs_signals_hangups()) }
+
+    /// Forgets what arrived.
     package func clear() {
         vs_signals_clear()
     }

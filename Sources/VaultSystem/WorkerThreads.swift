@@ -35,6 +35,11 @@ enum WorkerThreads {
         if !started { throw .wouldBlock }
     }
 
+    /// Starts a thread that may outlive the caller; nil when the system grants none.
+    static func start(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
+        start(Work(body))
+    }
+
     private static func start(_ work: Work) -> pthread_t? {
         var thread = pthread_t()
         // The reference is taken back exactly once: by the thread, or below when there is none.

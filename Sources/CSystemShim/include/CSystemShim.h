@@ -33,6 +33,9 @@ int vs_open_at(int directory, const char *name, int flags, uint32_t mode);
 int vs_open_unnamed(int directory, uint32_t mode);
 // Gives an open unnamed file a name; fails with EEXIST when it is taken.
 int vs_link_descriptor(int descriptor, int directory, const char *name);
+// A regular read of a file below a directory, by a relative path of several names: no link is followed on the way and
+// nothing leads out. ENOSYS where the kernel, or a sandbox around it, has no such call.
+int vs_open_beneath(int directory, const char *path);
 // renameat2; with no_replace it fails with EEXIST when the target stands.
 int vs_rename(int from_directory, const char *from, int to_directory, const char *to, int no_replace);
 // syncfs.
@@ -44,6 +47,8 @@ int vs_available(int descriptor, int64_t *bytes, int64_t *inodes);
 
 // Core dumps off, for this process and by the size limit.
 void vs_disable_core_dumps(void);
+// Lets this process have as many open files as it may; the number.
+int vs_raise_open_files(void);
 // Processors this process may run on; at least 1.
 int vs_processor_count(void);
 // The C name of an errno value ("ENOENT"), or NULL.
@@ -86,6 +91,10 @@ void vs_signals_install(void);
 // The first signal noted since the last vs_signals_clear, or 0.
 int vs_signals_pending(void);
 void vs_signals_clear(void);
+// From now on SIGHUP asks for a reload instead of an end, also where it was ignored: it is counted and nothing else.
+void vs_signals_count_hangups(void);
+// How many SIGHUP arrived since then.
+int vs_signals_hangups(void);
 // Turns echo off on a terminal; the old mode is put back by vs_echo_restore, also from the signal handler.
 int vs_echo_off(int terminal);
 void vs_echo_restore(void);

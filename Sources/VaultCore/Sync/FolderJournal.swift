@@ -8,19 +8,21 @@ internal import VaultSystem
 struct FolderJournal: Sendable, Equatable {
     /// A file that gets its name, or loses it.
     struct Step: Sendable, Equatable {
-        var target: FileID
+        let target: StorePath
         /// The staged file's name in the scratch folder; nil removes the target.
-        var temporary: [UInt8]?
+        let temporary: [UInt8]?
+        /// Objects, keys, caches, index, clone refs, named refs, removals: a reader that follows refs never meets a hole.
+        let order: Int
 
-        /// Objects, keys, caches, index, clone refs, named refs: a reader that follows refs never meets a hole.
-        var order: Int {
-            switch target {
-            case .object: 0
-            case .key: 1
-            case .cacheValue, .cachePointer: 2
-            case .index: 3
-            case .ref(let id): id.kind == .clone ? 4 : 5
-            }
+        /// Puts a file of a known kind in its place, or removes it.
+        init(target: FileID, temporary: [UInt8]?) {
+            self.init(target: StorePath(target), temporary: temporary)
+        }
+
+        init(target: StorePath, temporary: [UInt8]?) {
+            self.target = target
+            self.temporary = temporary
+            order = temporary == nil && !target.isCache ? 6 : target.publicationOrder
         }
 
         var isRef: Bool { order >= 4 }
@@ -43,7 +45,7 @@ struct FolderJournal: Sendable, Equatable {
     var bytes: [UInt8] {
         let items = steps.map { step in
             JSONValue.record([
-                "to": .string(step.target.path),
+                "to": .string(step.target.text),
                 "from": .optional(step.temporary.map { String(decoding: $0, as: UTF8.self) }),
             ])
         }
@@ -57,7 +59,7 @@ struct FolderJournal: Sendable, Equatable {
         else { return nil }
         var steps: [Step] = []
         for item in items {
-            guard let path = item["to"]?.text, let target = try? FileID(path: path), let from = item["from"] else {
+            guard let path = item["to"]?.text, let target = StorePath(path), let from = item["from"] else {
                 return nil
             }
             if from.isNull {

@@ -1,5 +1,16 @@
+internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
+
+/// Whose a vault is.
+package enum VaultOwner: Sendable, Equatable {
+    /// The first to write will own it.
+    case nobody
+    /// Nobody can ever write again.
+    case destroyed
+    /// The holder of the write key with this hash (spec 04 §5).
+    case writeKey(hash: String)
+}
 
 /// Who may write a folder remote: the first write key that did (spec 04 §5, 05 §17).
 struct FolderOwner {
@@ -11,49 +22,67 @@ struct FolderOwner {
         self.remote = remote
     }
 
-    /// Whether the folder belongs to a write key already, which must be this one.
+    /// Whether the folder belongs to a write key already, which must be the one with this hash.
     ///
     /// - Throws: `keyWrong` for another vault or key, `refused` after a destroy.
-    func check(_ authorization: WriteAuthorization) throws(VaultError) -> Bool {
-        guard authorization.vaultID == remote.vaultID else {
-            throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
-        }
-        let bytes = try attempt("cannot read the owner of \(remote.location)") { () throws(Errno) in
-            try own.readFileIfPresent(FolderStore.ownerName, limit: 65_536)
-        }
-        guard let bytes else { return false }
-        guard let record = try? JSONReader.parse(bytes.span), record["v"] == .integer(1) else {
-            throw VaultError(.formatUnsupported, "the owner record of \(remote.location) is not understood")
-        }
-        if record["destroyed_at"] != nil {
+    func check(hash: String) throws(VaultError) -> Bool {
+        switch try owner() {
+        case .nobody: return false
+        case .destroyed:
             throw VaultError(
                 .refused, "the vault in \(remote.location) was destroyed; its id can never be used again there",
                 hint: "use another folder")
+        case .writeKey(let held):
+            guard ConstantTime.equal(held.bytes.span, hash.bytes.span) else {
+                throw VaultError(
+                    .keyWrong, "\(remote.location) belongs to another vault or write key", hint: "use another folder")
+            }
+            return true
         }
-        let hash = try self.hash(authorization)
-        guard record["vault_id"]?.text == remote.vaultID.text, record["write_key_hash"]?.text == hash else {
-            throw VaultError(
-                .keyWrong, "\(remote.location) belongs to another vault or write key", hint: "use another folder")
+    }
+
+    /// Who owns the folder; of another vault's folder a key that nobody has.
+    func owner() throws(VaultError) -> VaultOwner {
+        let bytes = try attempt("cannot read the owner of \(remote.location)") { () throws(Errno) in
+            try own.readFileIfPresent(FolderStore.ownerName, limit: 65_536)
         }
-        return true
+        guard let bytes else { return .nobody }
+        guard let record = try? JSONReader.parse(bytes.span), record["v"] == .integer(1) else {
+            throw VaultError(.formatUnsupported, "the owner record of \(remote.location) is not understood")
+        }
+        if record["destroyed_at"] != nil { return .destroyed }
+        guard record["vault_id"]?.text == remote.vaultID.text, let hash = record["write_key_hash"]?.text else {
+            return .writeKey(hash: "")
+        }
+        return .writeKey(hash: hash)
     }
 
     /// Records the owner, durably.
-    func bind(_ authorization: WriteAuthorization, scratch: ScratchArea) throws(VaultError) {
+    func bind(hash: String, scratch: ScratchArea) throws(VaultError) {
         let record = JSONValue.record([
             "v": .integer(1),
             "vault_id": .string(remote.vaultID.text),
-            "write_key_hash": .string(try hash(authorization)),
+            "write_key_hash": .string(hash),
             "created_at": .string(LocalTime.utc(ms: remote.environment.clock.nowMs)),
         ])
+        try write(record, scratch)
+    }
+
+    /// Records durably that the vault was destroyed: from now on nobody may write.
+    func destroy(scratch: ScratchArea) throws(VaultError) {
+        try write(
+            .record([
+                "v": .integer(1),
+                "vault_id": .string(remote.vaultID.text),
+                "destroyed_at": .string(LocalTime.utc(ms: remote.environment.clock.nowMs)),
+            ]), scratch)
+    }
+
+    private func write(_ record: JSONValue, _ scratch: ScratchArea) throws(VaultError) {
         let bytes = JSONWriter.bytes(record, .compact)
         try attempt("cannot write the owner of \(remote.location)") { () throws(Errno) in
             try scratch.replace(FolderStore.ownerName, in: own, with: bytes.span, mode: 0o600)
         }
-    }
-
-    private func hash(_ authorization: WriteAuthorization) throws(VaultError) -> String {
-        try decoding("the write key") { () throws(FormatError) in try authorization.writeKey.ownerHash() }
     }
 }
 

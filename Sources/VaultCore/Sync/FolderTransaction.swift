@@ -8,25 +8,17 @@ struct FolderTransaction {
     let authorization: WriteAuthorization
 
     func apply(_ batch: WriteBatch) throws -> BatchOutcome {
-        let root = try openRoot()
-        let kind = try store(root).kind
-        try checkWritable(root, kind)
-        let own = try attempt("cannot write to \(remote.location)") { () throws(Errno) in
-            try root.openDirectory(FolderStore.ownName, creatingWith: 0o700)
+        guard authorization.vaultID == remote.vaultID else {
+            throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
         }
-        let lock = try FolderLock(own, remote: remote)
-        defer { lock.release() }
-        let owner = FolderOwner(own, remote: remote)
-        let isBound = try owner.check(authorization)
-        let writer = try FolderWriter(root: root, own: own, remote: remote)
-        try writer.finishInterrupted()
-        if !isBound {
-            // As on a server the first writer binds the vault, also when its conditions then do not hold.
-            try writer.makeLayout(above: remote.path, fileSystem: remote.environment.fileSystem)
-            try owner.bind(authorization, scratch: writer.scratch)
-        }
+        let hash = try decoding("the write key") { () throws(FormatError) in try authorization.writeKey.ownerHash() }
+        return try FolderSession.run(on: remote, ownerHash: hash) { try apply(batch, in: $0) }
+    }
+
+    private func apply(_ batch: WriteBatch, in session: FolderSession) throws -> BatchOutcome {
         // Opened under the lock: what was seen before may have changed since.
-        let store = try store(root)
+        let store = try session.store()
+        let writer = session.writer
         if let conflict = try findConflict(batch, store) { return conflict }
         let journal: FolderJournal
         do {
@@ -40,38 +32,6 @@ struct FolderTransaction {
         }
         try writer.publish(journal)
         return .applied
-    }
-
-    // MARK: Opening
-
-    private func openRoot() throws(VaultError) -> any Directory {
-        try attempt("cannot make the folder \(remote.location)", path: remote.location) { () throws(Errno) in
-            let fileSystem = remote.environment.fileSystem
-            try fileSystem.createDirectories(remote.path, mode: 0o777)
-            return try fileSystem.openDirectory(remote.path)
-        }
-    }
-
-    private func store(_ root: any Directory) throws(VaultError) -> FolderStore {
-        try attempt("cannot open \(remote.location)") { () throws(Errno) in
-            try FolderStore(root: root, remote: remote)
-        }
-    }
-
-    private func checkWritable(_ root: any Directory, _ kind: FolderStore.Kind) throws(VaultError) {
-        let what: String
-        switch kind {
-        case .writable: return
-        case .readOnly(let description): what = description
-        case .writableIfOwned:
-            let owner = try attempt("cannot open \(remote.location)") { () throws(Errno) in
-                try root.openDirectory(FolderStore.ownName).statusIfPresent(of: FolderStore.ownerName)
-            }
-            if owner != nil { return }
-            what = "a folder that holds something else"
-        }
-        throw VaultError(
-            .readOnlyRemote, "\(remote.location) is \(what) and takes no writes", hint: "push to an empty folder")
     }
 
     // MARK: Conditions

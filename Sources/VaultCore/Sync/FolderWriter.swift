@@ -32,7 +32,7 @@ final class FolderWriter: Sendable {
     func makeLayout(above path: FilePath, fileSystem: any FileSystem) throws(VaultError) {
         try attempt("cannot make the folders of \(location)") { () throws(Errno) in
             let bare = try root.openDirectory(FolderStore.bareName, creatingWith: 0o777)
-            for area in FolderArea.allCases { _ = try folder(area, in: bare) }
+            for area in FolderArea.allCases { _ = try folder(area.names.map(\.bytes), in: bare) }
             let cache = try bare.openDirectory("cache".bytes)
             for directory in [cache, bare, own, root] { try directory.sync() }
             // What is above may have been made by a run that came no further.
@@ -51,14 +51,14 @@ final class FolderWriter: Sendable {
         }
     }
 
-    private func folder(_ area: FolderArea, in bare: any Directory) throws(Errno) -> any Directory {
+    private func folder(_ names: [[UInt8]], in bare: any Directory) throws(Errno) -> any Directory {
         var current = bare
-        for name in area.names {
-            if let known = try? current.openDirectory(name.bytes) {
+        for name in names {
+            if let known = try? current.openDirectory(name) {
                 current = known
             } else {
                 // Removed by somebody, or made for the first time: durable before anything is put into it.
-                let made = try current.openDirectory(name.bytes, creatingWith: 0o777)
+                let made = try current.openDirectory(name, creatingWith: 0o777)
                 try current.sync()
                 current = made
             }
@@ -126,6 +126,21 @@ final class FolderWriter: Sendable {
         try carryOut(journal, isReplay: false)
     }
 
+    /// Gives one staged file its name, or removes one; a single rename needs no journal.
+    func publishOne(_ step: FolderJournal.Step) throws {
+        do {
+            try sync(try rename([step], false))
+        } catch {
+            try? discard()
+            throw error
+        }
+    }
+
+    /// Removes what is staged, unless a journal counts on it.
+    func discardUnlessPublishing() throws(Errno) {
+        if journalIsAbsent { try discard() }
+    }
+
     private var journalIsAbsent: Bool {
         do throws(Errno) {
             return try own.statusIfPresent(of: FolderJournal.name) == nil
@@ -162,7 +177,7 @@ final class FolderWriter: Sendable {
             for step in journal.steps {
                 guard let temporary = step.temporary else { continue }
                 if try scratch.directory.statusIfPresent(of: temporary) != nil { continue }
-                let folder = try folder(FolderArea(of: step.target), in: bare)
+                let folder = try folder(step.target.folders, in: bare)
                 if try folder.statusIfPresent(of: step.target.leaf) == nil { return false }
             }
             return true
@@ -194,15 +209,20 @@ final class FolderWriter: Sendable {
     ) throws(VaultError) -> [any Directory] {
         try attempt("cannot write to \(location)") { () throws(Errno) in
             let bare = try root.openDirectory(FolderStore.bareName, creatingWith: 0o777)
-            var folders: [FolderArea: any Directory] = [:]
+            var folders: [(names: [[UInt8]], directory: any Directory)] = []
             for step in steps {
-                let area = FolderArea(of: step.target)
-                let folder = if let known = folders[area] { known } else { try self.folder(area, in: bare) }
-                folders[area] = folder
+                let names = step.target.folders
+                let folder: any Directory
+                if let known = folders.first(where: { $0.names == names }) {
+                    folder = known.directory
+                } else {
+                    folder = try self.folder(names, in: bare)
+                    folders.append((names, folder))
+                }
                 try rename(step, to: folder, isReplay)
                 try failPoints.hit(.folderRenamedOne)
             }
-            return FolderArea.allCases.compactMap { folders[$0] }
+            return folders.map(\.directory)
         }
     }
 
