@@ -51,10 +51,16 @@ extension Vault {
     public func read(
         _ path: VaultPath, revision: String? = nil, into sink: (Span<UInt8>) throws -> Void
     ) throws -> FileInfo {
+        try read(path, revision: revision, check: .before, into: sink)
+    }
+
+    private func read(
+        _ path: VaultPath, revision: String?, check: BlobReader.Check, into sink: (Span<UInt8>) throws -> Void
+    ) throws -> FileInfo {
         let entry = try file(path, revision)
         let hash = try IncrementalHash()
         var size: Int64 = 0
-        try BlobReader(store: store, cipher: cipher).stream(entry) { chunk in
+        try BlobReader(store: store, cipher: cipher).stream(entry, check: check) { chunk in
             try hash.update(chunk)
             size += Int64(chunk.count)
             try sink(chunk)
@@ -95,7 +101,7 @@ extension Vault {
             try folder.createFile(temporary, mode: 0o666)
         }
         do {
-            let info = try read(path, revision: revision) { chunk in
+            let info = try read(path, revision: revision, check: .during) { chunk in
                 try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
                     try file.write(chunk)
                 }

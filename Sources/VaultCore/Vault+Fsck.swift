@@ -197,7 +197,7 @@ private struct FsckOperation {
     private func open(_ entry: FileEntry, with reader: BlobReader) throws {
         let hash = try IncrementalHash()
         var size: Int64 = 0
-        try reader.stream(entry, trusting: true) { chunk in
+        try reader.stream(entry, check: .done) { chunk in
             try vault.environment.pool.checkCancellation()
             size += Int64(chunk.count)
             try hash.update(chunk)

@@ -104,7 +104,7 @@ extension Vault {
     }
 
     /// Derives read and write key on two cores; each costs about 75 ms.
-    static func deriveBoth(_ key: borrowing VaultKey) throws(VaultError) -> (read: ReadKey, write: WriteKey) {
+    package static func deriveBoth(_ key: borrowing VaultKey) throws(VaultError) -> (read: ReadKey, write: WriteKey) {
         let text = try decoding("reading the vault key") { () throws(FormatError) in try key.text() }
         return try deriveBoth(SharedSecret(text))
     }
@@ -113,7 +113,7 @@ extension Vault {
         do {
             let (read, write) = try WorkerPool.concurrently(
                 { try shared.withKey { (key) throws(FormatError) in try key.deriveReadKey() } },
-                { try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() } })
+                beside: { try shared.withKey { (key) throws(FormatError) in try key.deriveWriteKey() } })
             return (read, write)
         } catch let error as FormatError {
             throw .format(error, "deriving the keys")

@@ -75,23 +75,22 @@ package struct WorkerPool: Sendable {
         return results.withLock { $0.compactMap { $0 } }
     }
 
-    /// Runs two pieces of work at the same time and gives both results.
+    /// Runs two pieces of work at the same time, the second on this thread, and gives both results.
     ///
     /// When both fail, the first one's error is thrown; neither is stopped by the other's failure, so one that waits
     /// for the other through a `Channel` must cancel it on its way out.
-    package static func concurrently<First: Sendable, Second: Sendable>(
-        _ first: @Sendable () throws -> First, _ second: @Sendable () throws -> Second
+    package static func concurrently<First: Sendable, Second>(
+        _ first: @Sendable () throws -> First, beside second: () throws -> Second
     ) throws -> (First, Second) {
         let firstResult = Locked<Result<First, any Error>?>(nil)
-        let secondResult = Locked<Result<Second, any Error>?>(nil)
+        var secondResult: Result<Second, any Error>?
         try WorkerThreads.run {
             let result = Result { try first() }
             firstResult.withLock { $0 = result }
         } beside: {
-            let result = Result { try second() }
-            secondResult.withLock { $0 = result }
+            secondResult = Result { try second() }
         }
-        guard let firstDone = firstResult.withLock({ $0 }), let secondDone = secondResult.withLock({ $0 }) else {
+        guard let firstDone = firstResult.withLock({ $0 }), let secondDone = secondResult else {
             throw Errno.outOfMemory
         }
         return (try firstDone.get(), try secondDone.get())

@@ -24,7 +24,7 @@ enum WorkerThreads {
     /// Runs `first` on a further thread and `second` on this one, and returns when both have ended.
     ///
     /// Throws, having run nothing, when the system grants no thread: two that wait for each other could not take turns.
-    static func run(_ first: @Sendable () -> Void, beside second: @Sendable () -> Void) throws(Errno) {
+    static func run(_ first: @Sendable () -> Void, beside second: () -> Void) throws(Errno) {
         let started = withoutActuallyEscaping(first) { first in
             guard let thread = start(Work(first)) else { return false }
             second()

@@ -85,7 +85,7 @@ struct WorkerPoolTests {
         let (first, second) = try WorkerPool.concurrently {
             _ = there.send(1)
             return back.receive()
-        } _: {
+        } beside: {
             let got = there.receive()
             _ = back.send(2)
             return got
@@ -97,7 +97,7 @@ struct WorkerPoolTests {
     @Test("the first one's error wins when both fail")
     func concurrentFailure() {
         #expect(throws: Boom(number: 1)) {
-            _ = try WorkerPool.concurrently({ throw Boom(number: 1) }, { throw Boom(number: 2) })
+            _ = try WorkerPool.concurrently({ throw Boom(number: 1) }, beside: { throw Boom(number: 2) })
         }
     }
 
@@ -115,7 +115,7 @@ struct ChannelTests {
         let (_, received) = try WorkerPool.concurrently {
             for number in 0..<10_000 { #expect(channel.send(number)) }
             channel.finish()
-        } _: { () -> [Int] in
+        } beside: { () -> [Int] in
             var received: [Int] = []
             while let number = channel.receive() { received.append(number) }
             return received
@@ -133,7 +133,7 @@ struct ChannelTests {
                 sent.withLock { $0 += 1 }
             }
             channel.finish()
-        } _: {
+        } beside: {
             var received = 0
             while channel.receive() != nil {
                 received += 1
@@ -150,7 +150,7 @@ struct ChannelTests {
         let empty = Channel<Int>(capacity: 1)
         let (answers, _) = try WorkerPool.concurrently {
             (full.send(2), empty.receive())
-        } _: {
+        } beside: {
             full.cancel()
             empty.cancel()
         }

@@ -129,8 +129,9 @@ enum KeysCommand {
         switch try SecretInput.accessKey(text, from: source) {
         case .read(let readKey, let id): return try tell(call, id, readKey, nil)
         case .vault(let key):
-            let writeKey = call.has(showSecrets) ? try key.deriveWriteKey() : nil
-            return try tell(call, key.vaultID, try key.deriveReadKey(), writeKey)
+            guard call.has(showSecrets) else { return try tell(call, key.vaultID, try key.deriveReadKey(), nil) }
+            let (readKey, writeKey) = try Vault.deriveBoth(key)
+            return try tell(call, key.vaultID, readKey, writeKey)
         }
     }
 

@@ -9,6 +9,15 @@ struct BlobReader: Sendable {
     /// A batch that may have objects in memory still.
     var batch: ObjectBatch?
 
+    /// When the bytes of a large object are compared with its id.
+    enum Check: Sendable {
+        case before
+        /// On the way: what the sink did must be undone when the call throws.
+        case during
+        /// The caller has just done it.
+        case done
+    }
+
     private static let chunk = 1 << 20
     private static let inflatePiece = 8 << 10
 
@@ -27,9 +36,8 @@ struct BlobReader: Sendable {
 
     /// Gives the content piece by piece.
     ///
-    /// Nothing is given before the object's bytes were found to be those of its id, unless `trusting`: then the sink
-    /// must be undone when this throws.
-    func stream(_ entry: FileEntry, trusting: Bool = false, into sink: (Span<UInt8>) throws -> Void) throws {
+    /// Nothing is given before the object's bytes were found to be those of its id, unless `check` says otherwise.
+    func stream(_ entry: FileEntry, check: Check = .before, into sink: (Span<UInt8>) throws -> Void) throws {
         if let bytes = try small(entry) {
             try sink(bytes.span)
             return
@@ -39,8 +47,8 @@ struct BlobReader: Sendable {
         guard size >= 28 else { throw Self.tooShort(id) }
         let head = try attempt("cannot read object \(id.text)") { () throws(Errno) in try file.read(upTo: 17) }
         let isDeflated = try head.starts(with: VaultCipher.deflateMagic) && size > 17 && tagFits(file, size, id)
-        if !trusting { try verify(file, id) }
-        try decrypt(file, size, entry, isDeflated: isDeflated, checkingID: trusting, into: sink)
+        if check == .before { try verify(file, id) }
+        try decrypt(file, size, entry, isDeflated: isDeflated, checkingID: check == .during, into: sink)
     }
 
     /// Hashes the whole object.
@@ -54,11 +62,11 @@ struct BlobReader: Sendable {
             if chunk.isEmpty { break }
             try hash.update(chunk.span)
         }
-        try check(hash, id)
+        try check(try hash.finish(), id)
     }
 
-    private func check(_ hash: IncrementalHash, _ id: ObjectID) throws(VaultError) {
-        guard id.matches(digest: try hash.finish()) else {
+    private func check(_ digest: [UInt8], _ id: ObjectID) throws(VaultError) {
+        guard id.matches(digest: digest) else {
             store.quarantine(id)
             throw VaultError(
                 .objectCorrupt, "object \(id.text) does not hold the bytes of its id", hint: "vaultctl fsck --repair",
@@ -69,7 +77,7 @@ struct BlobReader: Sendable {
     /// Whether the object is a deflated envelope, and not an ordinary one whose IV begins like one (spec 01 §3).
     private func tagFits(_ file: any File, _ size: Int64, _ id: ObjectID) throws -> Bool {
         do {
-            try decryptRaw(file, size, id, offset: Int64(VaultCipher.deflateMagic.count), hash: nil) { _ in }
+            _ = try decryptRaw(file, size, id, offset: Int64(VaultCipher.deflateMagic.count), hashes: false) { _ in }
             return true
         } catch let error as VaultError where error.code == .decryptFailed {
             return false
@@ -82,10 +90,11 @@ struct BlobReader: Sendable {
     ) throws {
         let id = entry.blobID
         let limit = plaintextLimit(entry)
-        let hash = checkingID ? try IncrementalHash() : nil
+        let digest: [UInt8]?
         if isDeflated {
             var inflater = try decoding("blob \(id.text)") { () throws(FormatError) in try Inflater(limit: limit) }
-            try decryptRaw(file, size, id, offset: Int64(VaultCipher.deflateMagic.count), hash: hash) { chunk in
+            let offset = Int64(VaultCipher.deflateMagic.count)
+            digest = try decryptRaw(file, size, id, offset: offset, hashes: checkingID) { chunk in
                 // Small pieces: deflate can grow data a thousandfold, and what one piece becomes is held at once.
                 var position = 0
                 while position < chunk.count {
@@ -104,39 +113,52 @@ struct BlobReader: Sendable {
                 throw VaultError.format(error, "blob \(id.text)", object: id.text)
             }
         } else {
-            try decryptRaw(file, size, id, offset: 0, hash: hash, into: sink)
+            digest = try decryptRaw(file, size, id, offset: 0, hashes: checkingID, into: sink)
         }
-        if let hash { try check(hash, id) }
+        if let digest { try check(digest, id) }
     }
 
-    /// Decrypts `iv ‖ ciphertext ‖ tag` from `offset` on, two buffers deep: one core hashes what the other decrypts.
+    /// Decrypts `iv ‖ ciphertext ‖ tag` from `offset` on: one core reads (and hashes, where wanted) ahead of the other,
+    /// which decrypts and hands on.
+    ///
+    /// - Returns: The SHA-256 of the whole file, where it is wanted.
     private func decryptRaw(
-        _ file: any File, _ size: Int64, _ id: ObjectID, offset: Int64, hash: IncrementalHash?,
+        _ file: any File, _ size: Int64, _ id: ObjectID, offset: Int64, hashes: Bool,
         into sink: (Span<UInt8>) throws -> Void
-    ) throws {
+    ) throws -> [UInt8]? {
         guard size >= offset + 28 else { throw Self.tooShort(id) }
-        func next(_ count: Int) throws -> [UInt8] {
-            let bytes = try attempt("cannot read object \(id.text)") { () throws(Errno) in
-                try file.read(fillingUpTo: count, sizeHint: count)
-            }
-            guard bytes.count == count else {
-                throw VaultError(.objectCorrupt, "object \(id.text) is cut short", object: id.text)
-            }
-            try hash?.update(bytes.span)
-            return bytes
-        }
         try attempt("cannot read object \(id.text)") { () throws(Errno) in try file.seek(to: 0) }
-        let head = try next(Int(offset) + 12)
+        let head = try Self.read(Int(offset) + 12, of: file, id)
         let opener = try cipher.aead.makeOpener(iv: head.span.extracting(Int(offset)..<Int(offset) + 12))
-        var remaining = size - offset - 28
-        var plaintext: [UInt8] = []
-        while remaining > 0 {
-            let chunk = try next(Int(min(remaining, Int64(Self.chunk))))
-            remaining -= Int64(chunk.count)
-            try opener.update(chunk.span, into: &plaintext)
-            try sink(plaintext.span)
+        let length = size - offset - 28
+        let channel = Channel<[UInt8]>(capacity: 4)
+        let (digest, tag) = try WorkerPool.concurrently { () throws -> [UInt8]? in
+            defer { channel.finish() }
+            let hash = hashes ? try IncrementalHash() : nil
+            try hash?.update(head.span)
+            var remaining = length
+            while remaining > 0 {
+                let chunk = try Self.read(Int(min(remaining, Int64(Self.chunk))), of: file, id)
+                remaining -= Int64(chunk.count)
+                guard channel.send(chunk) else { return nil }
+                try hash?.update(chunk.span)
+            }
+            let tag = try Self.read(16, of: file, id)
+            _ = channel.send(tag)
+            try hash?.update(tag.span)
+            return try hash?.finish()
+        } beside: { () throws -> [UInt8] in
+            defer { channel.cancel() }
+            var remaining = length
+            var plaintext: [UInt8] = []
+            while let chunk = channel.receive() {
+                if remaining == 0 { return chunk }
+                remaining -= Int64(chunk.count)
+                try opener.update(chunk.span, into: &plaintext)
+                try sink(plaintext.span)
+            }
+            return []
         }
-        let tag = try next(16)
         do throws(CryptoError) {
             try opener.finish(tag: tag.span)
         } catch {
@@ -144,6 +166,17 @@ struct BlobReader: Sendable {
                 .decryptFailed, "object \(id.text) does not decrypt with this vault's key", object: id.text,
                 cause: error)
         }
+        return digest
+    }
+
+    private static func read(_ count: Int, of file: any File, _ id: ObjectID) throws(VaultError) -> [UInt8] {
+        let bytes = try attempt("cannot read object \(id.text)") { () throws(Errno) in
+            try file.read(fillingUpTo: count, sizeHint: count)
+        }
+        guard bytes.count == count else {
+            throw VaultError(.objectCorrupt, "object \(id.text) is cut short", object: id.text)
+        }
+        return bytes
     }
 
     /// What a blob may inflate to: the size its tree entry gives, where the entry is complete.

@@ -56,11 +56,11 @@ struct BlobWriter: Sendable {
 
     /// Encrypts what was read already and the rest of a file.
     ///
-    /// One pass: the reader hashes the plaintext on one core while the other encrypts, hashes and writes.
+    /// One pass: one core reads, hashes and encrypts while the other hashes what was encrypted and writes it.
     func store(head: [UInt8], rest file: any File) throws -> StoredBlob {
         var encoders = [try BlobEncoder(self, deflate: false)]
         if deflates { encoders.append(try BlobEncoder(self, deflate: true)) }
-        let channel = Channel<[UInt8]>(capacity: 4)
+        let channel = Channel<(encoder: BlobEncoder, sealed: [UInt8])>(capacity: 4)
         let sinks = encoders
         do {
             let (plain, _) = try WorkerPool.concurrently(
@@ -68,27 +68,31 @@ struct BlobWriter: Sendable {
                     defer { channel.finish() }
                     var hash = try SHA256()
                     var size: Int64 = 0
+                    var isWanted = true
                     var chunk = head
                     if chunk.isEmpty { chunk = try file.read(upTo: Self.chunk) }
-                    while !chunk.isEmpty {
+                    while !chunk.isEmpty, isWanted {
                         size += Int64(chunk.count)
                         guard size <= Self.messageLimit else {
                             throw VaultError(
                                 .notSupported, "a file of more than \(Self.messageLimit) bytes can not be one blob")
                         }
                         try batch.pool.checkCancellation()
-                        guard channel.send(chunk) else { break }
+                        for encoder in sinks where isWanted {
+                            isWanted = channel.send((encoder, try encoder.seal(chunk)))
+                        }
                         try hash.update(chunk.span)
                         chunk = try file.read(upTo: Self.chunk)
                     }
+                    for encoder in sinks where isWanted {
+                        isWanted = channel.send((encoder, try encoder.sealEnd()))
+                    }
                     return (try hash.finish(), size)
                 },
-                { () throws -> Void in
+                beside: { () throws -> Void in
                     defer { channel.cancel() }
-                    while let chunk = channel.receive() {
-                        for encoder in sinks { try encoder.update(chunk) }
-                    }
-                    for encoder in sinks { try encoder.finish() }
+                    while let (encoder, sealed) = channel.receive() { try encoder.emit(sealed) }
+                    for encoder in sinks { try encoder.end() }
                 })
             return try choose(sinks, plain)
         } catch {
@@ -112,19 +116,21 @@ struct BlobWriter: Sendable {
 
 /// One encrypted form of a file on its way to the disk.
 ///
-/// Used by one thread at a time.
+/// One thread seals, another writes.
 private final class BlobEncoder: Sendable {
-    private struct State {
+    private struct Sealing {
         var sealer: AESGCMSealer
-        var hash: IncrementalHash
         var deflater: DeflaterBox?
-        var buffer: [UInt8] = []
         var payload: Int64 = 0
+    }
+    private struct Writing {
+        var hash: IncrementalHash
         var written: Int64 = 0
         var digest: [UInt8] = []
     }
 
-    private let state: Locked<State>
+    private let sealing: Locked<Sealing>
+    private let writing: Locked<Writing>
     private let file: any File
     private let batch: ObjectBatch
     let name: [UInt8]
@@ -135,48 +141,56 @@ private final class BlobEncoder: Sendable {
         let sealer = try writer.cipher.aead.makeSealer(iv: iv.span)
         let deflater = deflate ? try DeflaterBox() : nil
         (file, name) = try batch.begin()
-        state = Locked(State(sealer: sealer, hash: try IncrementalHash(), deflater: deflater))
-        let prefix = (deflate ? VaultCipher.deflateMagic : []) + iv
-        try state.withLock { try emit(prefix, &$0) }
+        sealing = Locked(Sealing(sealer: sealer, deflater: deflater))
+        writing = Locked(Writing(hash: try IncrementalHash()))
+        try emit((deflate ? VaultCipher.deflateMagic : []) + iv)
     }
 
-    var payloadSize: Int64 { state.withLock { $0.payload } }
-    var writtenSize: Int64 { state.withLock { $0.written } }
-    var digest: [UInt8] { state.withLock { $0.digest } }
+    var payloadSize: Int64 { sealing.withLock { $0.payload } }
+    var writtenSize: Int64 { writing.withLock { $0.written } }
+    var digest: [UInt8] { writing.withLock { $0.digest } }
 
-    func update(_ plaintext: [UInt8]) throws {
-        try state.withLock { state in
-            if let deflater = state.deflater {
-                try seal(try deflater.update(plaintext.span), &state)
-            } else {
-                try seal(plaintext, &state)
-            }
+    /// What a piece of the content becomes.
+    func seal(_ plaintext: [UInt8]) throws -> [UInt8] {
+        try sealing.withLock { state in
+            guard let deflater = state.deflater else { return try Self.seal(plaintext, &state) }
+            return try Self.seal(try deflater.update(plaintext.span), &state)
         }
     }
 
-    func finish() throws {
-        try state.withLock { state in
-            if let deflater = state.deflater { try seal(try deflater.finish(), &state) }
-            try emit(try state.sealer.finish(), &state)
-            state.digest = try state.hash.finish()
+    /// What is left at the end, and the tag.
+    func sealEnd() throws -> [UInt8] {
+        try sealing.withLock { state in
+            var rest: [UInt8] = []
+            if let deflater = state.deflater { rest = try Self.seal(try deflater.finish(), &state) }
+            return rest + (try state.sealer.finish())
         }
+    }
+
+    private static func seal(_ payload: [UInt8], _ state: inout Sealing) throws -> [UInt8] {
+        guard !payload.isEmpty else { return [] }
+        state.payload += Int64(payload.count)
+        var sealed: [UInt8] = []
+        try state.sealer.update(payload.span, into: &sealed)
+        return sealed
+    }
+
+    /// Writes what was sealed.
+    func emit(_ bytes: [UInt8]) throws {
+        try writing.withLock { state in
+            try state.hash.update(bytes.span)
+            state.written += Int64(bytes.count)
+            try attempt("cannot store a file") { () throws(Errno) in try file.write(bytes.span) }
+        }
+    }
+
+    /// Everything was written.
+    func end() throws {
+        try writing.withLock { state in state.digest = try state.hash.finish() }
     }
 
     func abandon() {
         batch.discard(name)
-    }
-
-    private func seal(_ payload: [UInt8], _ state: inout State) throws {
-        guard !payload.isEmpty else { return }
-        state.payload += Int64(payload.count)
-        try state.sealer.update(payload.span, into: &state.buffer)
-        try emit(state.buffer, &state)
-    }
-
-    private func emit(_ bytes: [UInt8], _ state: inout State) throws {
-        try state.hash.update(bytes.span)
-        state.written += Int64(bytes.count)
-        try attempt("cannot store a file") { () throws(Errno) in try file.write(bytes.span) }
     }
 }
 

@@ -295,7 +295,7 @@ struct Checkout: Sendable {
             let digest = try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) }
             return ContentHash(digest: digest) == hash
         }
-        try blobs.stream(entry, trusting: true) { chunk in
+        try blobs.stream(entry, check: .during) { chunk in
             try pool.checkCancellation()
             try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
                 try file.write(chunk)

@@ -165,7 +165,7 @@ struct CheckoutGuard: Sendable {
         }
         var fits = true
         do {
-            try blobs.stream(new, trusting: true) { chunk in
+            try blobs.stream(new, check: .during) { chunk in
                 guard fits else { return }
                 let bytes = try next(chunk.count)
                 fits = bytes.indices.allSatisfy { bytes[$0] == 0 || bytes[$0] == chunk[$0] }
