@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import time
 
-from tools import DURABLE_GIT, KEY, Age, Borg, Copy, Git, GitLoose, Reference, Restic, Vaultctl
+from tools import DURABLE_GIT, KEY, Age, BigVaultctl, Borg, Copy, Git, GitLoose, Reference, Restic, Vaultctl
 
 NO_SYNC = 'vaultctl, not durable'
 ONE_CORE = 'vaultctl, one core'
@@ -42,8 +42,9 @@ class Cases:
         vault.measure('', 'commit', keep=False)
         derive = (lab.vaultctl, 'keys', 'derive', '--key-fd', '0')
         for number in range(4 * self.rounds):
-            for name, command in turns((('vaultctl', (lab.vaultctl, 'version')), ('git', ('git', '--version')),
-                                        ('sgit', (lab.sgit, 'version') if number < 2 * self.slow_rounds else None)), number):
+            slow = (lab.sgit, 'version') if number < 2 * self.slow_rounds else None
+            for name, command in turns((('vaultctl', (lab.vaultctl, 'version')), ('git', ('git', '--version')), ('sgit', slow)),
+                                       number):
                 lab.time('version', 'memory', name, command)
             lab.measure_hash_limit()
             lab.time('open a key', 'memory', 'vaultctl', derive, stdin=KEY.encode())
@@ -101,7 +102,7 @@ class Cases:
         loose = GitLoose(self.lab, 'memory')
         loose.source = next((tool.work for tool in tools if isinstance(tool, Git)), None)
         for verb in ('push', 'clone', 'check'):
-            for again in range(1 if verb == 'push' else 2):
+            for again in range(2 if verb != 'push' and not self.options.quick else 1):
                 for tool in turns(tools + [loose], number + again):
                     if not tool.slow or again == 0:
                         tool.measure('fsck' if verb == 'check' else verb, verb)
@@ -110,12 +111,13 @@ class Cases:
     def disk(self):
         """The first commit on a disk, durable and not, beside a plain copy of the same files."""
         lab = self.lab
-        if 'disk' not in lab.places:
+        if lab.disk is None:
             lab.notes.append('no disk: durability was not measured')
             return
         master = lab.fresh('memory', 'master', make=True)
         lab.fill(master, self.options.files)
         for number in range(self.rounds):
+            lab.places['disk'] = lab.disk.fresh()
             tools = [Vaultctl(lab, 'disk'), Vaultctl(lab, 'disk', NO_SYNC, lab.no_sync), Copy(lab, 'disk'), Git(lab, 'disk')]
             if number < self.slow_rounds and not self.options.quick:
                 tools.append(Git(lab, 'disk', 'git, core.fsync=all', DURABLE_GIT))
@@ -123,10 +125,9 @@ class Cases:
             for tool in tools:
                 shutil.copytree(master, tool.work, dirs_exist_ok=True, copy_function=shutil.copyfile)
             for tool in turns(tools, number):
-                os.sync()
+                subprocess.run(['sync', '-f', lab.places['disk']], check=True)
                 tool.measure('commit', 'commit')
-            for tool in tools:
-                tool.remove()
+        lab.disk.release()
         shutil.rmtree(master)
 
     # ------------------------------------------------------------ big files
@@ -135,38 +136,40 @@ class Cases:
         lab, size = self.lab, self.options.big_bytes
         master = lab.fresh('memory', 'big.bin')
         lab.big(master, size)
-        classes = (Vaultctl, Age, Copy, Restic) + (() if self.options.quick else (Borg, Reference))
+        classes = (BigVaultctl, Age, Copy, Restic) + (() if self.options.quick else (Borg, Reference))
         for number in range(max(2, self.rounds - 2)):
             lab.measure_streams()
-            for tool in turns([tool(lab, 'memory') for tool in self.present(classes, number)], number):
+            for kind in turns(self.present(classes, number), number):
+                tool = kind(lab, 'memory')
                 os.link(master, os.path.join(tool.work, 'big.bin'))
-                for case, verb in (('big commit', 'commit'), ('big checkout', 'checkout')):
+                for case, verb in (('big commit', 'commit'), ('big checkout', 'checkout'), ('big cat', 'cat')):
                     if hasattr(tool, verb):
-                        lab.touch_pages('memory', size)
-                        tool.measure(case, verb)
+                        tool.measure(case, verb, before=lambda: lab.touch_pages('memory', size))
                 tool.remove()
         os.remove(master)
 
     def fsck(self):
         """Checking several big files on all cores and on one."""
         lab, size = self.lab, self.options.big_bytes
-        classes = (Vaultctl, Restic) + (() if self.options.quick else (Borg,))
-        for number in range(max(2, self.rounds - 2)):
-            tools = [tool(lab, 'memory') for tool in self.present(classes, number)]
-            for tool in tools:
-                for part in range(4):
-                    lab.big(os.path.join(tool.work, f'big{part}.bin'), size // 4)
-                tool.measure('', 'commit', keep=False)
-            for again in range(2):
-                for tool in turns(tools, number + again):
-                    if tool.slow and again:
-                        continue
+        master = lab.fresh('memory', 'master', make=True)
+        parts = [f'big{part}.bin' for part in range(4)]
+        for part in parts:
+            lab.big(os.path.join(master, part), size // len(parts))
+        tools = [tool(lab, 'memory') for tool in self.present((Vaultctl, Restic, Borg), 0)]
+        for tool in tools:
+            for part in parts:
+                os.link(os.path.join(master, part), os.path.join(tool.work, part))
+            tool.measure('', 'commit', keep=False)
+        for number in range(self.rounds):
+            for tool in turns(tools, number):
+                if not tool.slow or number < self.slow_rounds:
                     tool.measure('big fsck', 'check')
-                    if isinstance(tool, Vaultctl):
-                        lab.time('big fsck', 'memory', ONE_CORE, ('taskset', '-c', '0', lab.vaultctl, 'fsck', '-q'),
-                                 cwd=tool.work)
-            for tool in tools:
-                tool.remove()
+                if isinstance(tool, Vaultctl):
+                    lab.time('big fsck', 'memory', ONE_CORE, ('taskset', '-c', '0', lab.vaultctl, 'fsck', '-q'),
+                             cwd=tool.work)
+        for tool in tools:
+            tool.remove()
+        shutil.rmtree(master)
 
     # ------------------------------------------------------------ signatures
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from disk import Disk
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 MEGABYTE = 1 << 20
@@ -36,8 +38,7 @@ class Lab:
         self.samples, self.limits, self.notes = [], {}, []
         self.measured_cpu, self.other_cpu, self.measured_wall = 0.0, 0.0, 0.0
         self.places = {'memory': tempfile.mkdtemp(prefix='vaultctl-bench-', dir=options.memory)}
-        if options.disk:
-            self.places['disk'] = tempfile.mkdtemp(prefix='bench-', dir=options.disk)
+        self.disk = Disk(options.disk) if options.disk else None
         self.own = os.path.join(self.places['memory'], 'own')
         os.makedirs(os.path.join(self.own, 'home'))
         self.launcher = build_native('launch', os.path.join(self.own, 'launch'))
@@ -53,8 +54,9 @@ class Lab:
         self.sgit = os.path.join(os.path.dirname(sys.executable), 'sgit')
 
     def close(self):
-        for place in self.places.values():
-            shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(self.places['memory'], ignore_errors=True)
+        if self.disk:
+            self.disk.close()
 
     # ------------------------------------------------------------ commands
 
@@ -113,15 +115,10 @@ class Lab:
             file.write(random.Random(seed).randbytes(size))
 
     def big(self, path, size):
-        """A file of random bytes; its first megabyte differs from that of every other."""
-        block = os.urandom(16 * MEGABYTE)
+        """A file of random bytes, none of which repeat: some programs store a repetition once."""
         with open(path, 'wb') as file:
             while size > 0:
-                file.write(os.urandom(min(size, MEGABYTE)))
-                size -= MEGABYTE
-                if size > 0:
-                    file.write(block[:min(size, len(block))])
-                    size -= len(block)
+                size -= file.write(os.urandom(min(size, MEGABYTE)))
 
     def touch_pages(self, place, size):
         """Takes and gives back memory, so that the first use of it is not what is measured."""

@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 from cases import Cases
+from disk import file_system
 from lab import ROOT, Lab, compiler
 from report import bars_text, save, table
 from tools import Age, Borg, Git, Restic
@@ -55,12 +56,7 @@ def arguments():
     return options
 
 
-def file_system(path):
-    out = subprocess.run(['df', '--output=fstype', path], check=True, capture_output=True, text=True).stdout
-    return out.split()[-1]
-
-
-def machine(options):
+def machine(options, disk):
     """The class of the machine: no names, no paths."""
     with open('/proc/cpuinfo', encoding='utf-8') as file:
         text = file.read()
@@ -72,7 +68,7 @@ def machine(options):
                 crypto=sorted(flags & {'aes', 'vaes', 'sha_ni', 'pclmulqdq', 'vpclmulqdq', 'sha2', 'pmull'}),
                 kernel='.'.join(os.uname().release.split('.')[:2]), virtual='hypervisor' in flags,
                 memory_fs=file_system(options.memory or tempfile.gettempdir()),
-                disk_fs=file_system(options.disk) if options.disk else None)
+                disk_fs=disk.kind if disk else None)
 
 
 def versions(lab):
@@ -104,7 +100,7 @@ def main():
         cores = lab.measured_wall * os.cpu_count()
         data = dict(
             format='vaultctl-bench/1', version=version, form='quick' if options.quick else 'full',
-            machine=machine(options), programs=versions(lab), binary_bytes=os.path.getsize(lab.vaultctl),
+            machine=machine(options, lab.disk), programs=versions(lab), binary_bytes=os.path.getsize(lab.vaultctl),
             files=options.files, large_files=options.large_files, big_bytes=options.big_bytes, commits=options.commits,
             load=[round(value, 1) for value in load], others=round(lab.other_cpu / cores, 2) if cores else 0,
             notes=lab.notes, limits=lab.limits,

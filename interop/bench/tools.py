@@ -41,7 +41,7 @@ class Tool:
     def run(self, *command, **how):
         self.lab.run(command, extra=self.extra, **how)
 
-    def measure(self, case, verb, keep=True):
+    def measure(self, case, verb, keep=True, before=None):
         """Measures one verb: 'commit', 'status', 'one', 'push', 'clone', 'check' or 'checkout'."""
         self.serial += 1
         remove(self.copy)
@@ -49,6 +49,8 @@ class Tool:
         if found is None:
             return
         command, cwd, stdin = (*found, None, None)[:3]
+        if before:
+            before()
         if keep:
             self.lab.time(case, self.place, self.label, command, cwd=cwd, stdin=stdin or b'', extra=self.extra)
         else:
@@ -84,8 +86,29 @@ class Vaultctl(Tool):
     def check(self):
         return [(self.lab.vaultctl, 'fsck', '-q'), self.work]
 
+
+class BigVaultctl(Vaultctl):
+    """With a second clone that has everything but the last commit checked out."""
+
+    def start(self):
+        super().start()
+        self.second = self.host + '-second'
+        remove(self.second)
+        self.run(self.lab.vaultctl, 'push', '-q', cwd=self.work)
+        self.run(self.lab.vaultctl, 'clone', '-q', '--server', self.host, '-', self.second, stdin=KEY.encode() + b'\n')
+
     def checkout(self):
+        self.run(self.lab.vaultctl, 'push', '-q', cwd=self.work)
+        self.run(self.lab.vaultctl, 'fetch', '-q', cwd=self.second)
+        return [(self.lab.vaultctl, 'pull', '-q'), self.second]
+
+    def cat(self):
+        remove(self.second)
         return [(self.lab.vaultctl, 'cat', '-q', '-o', self.copy, 'big.bin'), self.work]
+
+    def remove(self):
+        remove(self.second)
+        super().remove()
 
 
 class Reference(Tool):
