@@ -42,9 +42,10 @@ class Cases:
         vault.measure('', 'commit', keep=False)
         derive = (lab.vaultctl, 'keys', 'derive', '--key-fd', '0')
         for number in range(4 * self.rounds):
-            slow = (lab.sgit, 'version') if number < 2 * self.slow_rounds else None
-            for name, command in turns((('vaultctl', (lab.vaultctl, 'version')), ('git', ('git', '--version')), ('sgit', slow)),
-                                       number):
+            starts = {'vaultctl': (lab.vaultctl, 'version'), 'git': ('git', '--version')}
+            if number < 2 * self.slow_rounds:
+                starts['sgit'] = (lab.sgit, 'version')
+            for name, command in turns(starts.items(), number):
                 lab.time('version', 'memory', name, command)
             lab.measure_hash_limit()
             lab.time('open a key', 'memory', 'vaultctl', derive, stdin=KEY.encode())
@@ -118,7 +119,8 @@ class Cases:
         lab.fill(master, self.options.files)
         for number in range(self.rounds):
             lab.places['disk'] = lab.disk.fresh()
-            tools = [Vaultctl(lab, 'disk'), Vaultctl(lab, 'disk', NO_SYNC, lab.no_sync), Copy(lab, 'disk'), Git(lab, 'disk')]
+            tools = [tool(lab, 'disk') for tool in self.present((Vaultctl, Copy, Git), number)]
+            tools.append(Vaultctl(lab, 'disk', NO_SYNC, lab.no_sync))
             if number < self.slow_rounds and not self.options.quick:
                 tools.append(Git(lab, 'disk', 'git, core.fsync=all', DURABLE_GIT))
                 tools += [tool(lab, 'disk') for tool in self.present((Reference, Restic, Borg), number)]
@@ -152,15 +154,16 @@ class Cases:
         """Checking several big files on all cores and on one."""
         lab, size = self.lab, self.options.big_bytes
         master = lab.fresh('memory', 'master', make=True)
+        classes = (Vaultctl, Restic) + (() if self.options.quick else (Borg,))
         parts = [f'big{part}.bin' for part in range(4)]
         for part in parts:
             lab.big(os.path.join(master, part), size // len(parts))
-        tools = [tool(lab, 'memory') for tool in self.present((Vaultctl, Restic, Borg), 0)]
+        tools = [tool(lab, 'memory') for tool in self.present(classes, 0)]
         for tool in tools:
             for part in parts:
                 os.link(os.path.join(master, part), os.path.join(tool.work, part))
             tool.measure('', 'commit', keep=False)
-        for number in range(self.rounds):
+        for number in range(max(2, self.rounds - 2)):
             for tool in turns(tools, number):
                 if not tool.slow or number < self.slow_rounds:
                     tool.measure('big fsck', 'check')

@@ -62,7 +62,8 @@ class Counter:
         self.counts, self.calls = {}, {}
         self.allocations = None
         if compiler():
-            self.allocations = build_native('allocations', self.path('allocations.so'), '-shared', '-fPIC', '-fno-builtin')
+            self.allocations = build_native('allocations', self.path('allocations.so'), '-shared', '-fPIC',
+                                            '-fno-builtin')
         self.environment = dict(PATH='/usr/bin:/bin', HOME=self.path('home'), LC_ALL='C', TZ='UTC',
                                 SOURCE_DATE_EPOCH='1750000000')
         os.makedirs(self.path('home'))
@@ -74,7 +75,8 @@ class Counter:
         done = subprocess.run(command, cwd=cwd or self.work, input=stdin, capture_output=True, check=False,
                               env={**self.environment, **(extra or {})})
         if done.returncode != 0:
-            raise SystemExit(f'{" ".join(command)}: exit {done.returncode}\n{done.stderr.decode(errors="replace")[-2000:]}')
+            said = done.stderr.decode(errors='replace')[-2000:]
+            raise SystemExit(f'{" ".join(command)}: exit {done.returncode}\n{said}')
 
     def objects(self, *stores):
         return sum(len(os.listdir(store)) for store in stores if os.path.isdir(store))
@@ -88,8 +90,8 @@ class Counter:
         if self.allocations:
             counting = ('-E', 'LD_PRELOAD=' + self.allocations, '-E', 'ALLOCATIONS=' + counted)
         before = self.objects(*stores)
-        self.run('strace', '-f', '-qq', '-s', '0', '-o', self.path('trace'), *counting, self.vaultctl, *arguments, cwd=cwd,
-                 stdin=stdin)
+        self.run('strace', '-f', '-qq', '-s', '0', '-o', self.path('trace'), *counting, self.vaultctl, *arguments,
+                 cwd=cwd, stdin=stdin)
         calls, read, written = trace_counts(self.path('trace'))
         self.calls[name] = calls
         self.counts[name] = dict(
@@ -117,7 +119,7 @@ class Counter:
     def everything(self):
         clone, host, other = self.path('clone'), self.path('host'), self.path('other')
         store, remote, theirs = (os.path.join(folder, 'bare', 'data')
-                                 for folder in (os.path.join(clone, '.sg_vault'), host, os.path.join(other, '.sg_vault')))
+                                 for folder in (clone + '/.sg_vault', host, other + '/.sg_vault'))
         os.makedirs(host)
         self.count('version', 'version')
         self.count('init', 'init', '--server', host, '--key-fd', '0', clone, stdin=KEY)
@@ -171,7 +173,8 @@ def table(counted):
     kinds = ('calls', 'syncs', 'read', 'written', 'objects', 'allocations')
     print(f'{"verb":<22}' + ''.join(f'{kind:>13}' for kind in kinds))
     for name, numbers in counted.items():
-        print(f'{name:<22}' + ''.join(f'{numbers.get(kind, "-"):>13,}' if kind in numbers else f'{"-":>13}' for kind in kinds))
+        cells = (format(numbers[kind], '>13,') if kind in numbers else format('-', '>13') for kind in kinds)
+        print(f'{name:<22}' + ''.join(cells))
 
 
 def main():
@@ -200,8 +203,8 @@ def main():
         print(f'{number:>8} {name}' + (' (not counted)' if name in IGNORED else ''))
     if options.update:
         with open(THRESHOLDS, 'w', encoding='utf-8') as file:
-            lines = ',\n'.join(f'  {json.dumps(name)}: {json.dumps(numbers)}' for name, numbers in counter.counts.items())
-            file.write('{\n' + lines + '\n}\n')
+            lines = (f'  {json.dumps(name)}: {json.dumps(numbers)}' for name, numbers in counter.counts.items())
+            file.write('{\n' + ',\n'.join(lines) + '\n}\n')
         print('counts: thresholds.json written')
         return 0
     with open(THRESHOLDS, encoding='utf-8') as file:
@@ -210,7 +213,8 @@ def main():
         print(f'lower the threshold: {line}')
     for line in above:
         print(f'ABOVE: {line}')
-    print(f'counts: {len(counter.counts)} verbs, ' + (f'{len(above)} counts above their threshold' if above else 'all within'))
+    result = f'{len(above)} counts above their threshold' if above else 'all within their thresholds'
+    print(f'counts: {len(counter.counts)} verbs, {result}')
     return 1 if above else 0
 
 

@@ -21,7 +21,8 @@ def compiler():
 def build_native(name, target, *flags):
     """Compiles one of native/*.c; the path of what was made."""
     source = os.path.join(HERE, 'native', name + '.c')
-    subprocess.run([compiler(), '-O2', '-Wall', '-Wno-deprecated-declarations', '-o', target, source, *flags], check=True)
+    subprocess.run([compiler(), '-O2', '-Wall', '-Wno-deprecated-declarations', '-o', target, source, *flags],
+                   check=True)
     return target
 
 
@@ -75,7 +76,8 @@ class Lab:
                     wall, user, system, peak, code = map(int, file.read().split())
             if code != 0:
                 log.seek(0)
-                raise SystemExit(f'{" ".join(map(str, command))}: exit {code}\n{log.read()[-2000:].decode(errors="replace")}')
+                said = log.read()[-2000:].decode(errors='replace')
+                raise SystemExit(f'{" ".join(map(str, command))}: exit {code}\n{said}')
         cpu = (user + system) / 1e6
         self.measured_cpu, self.measured_wall = self.measured_cpu + cpu, self.measured_wall + wall / 1e9
         self.other_cpu += max(0.0, busy - cpu)
@@ -145,7 +147,8 @@ class Lab:
             self.limit(name, float(self.openssl('-bytes', str(MEGABYTE), '-evp', algorithm)[-1]))
 
     def measure_hash_limit(self):
-        self.limit('pbkdf2', float(subprocess.run([self.hash_limit], check=True, capture_output=True).stdout.split()[0]))
+        out = subprocess.run([self.hash_limit], check=True, capture_output=True).stdout
+        self.limit('pbkdf2', float(out.split()[0]))
 
     def measure_verify(self):
         self.limit('verify', float(self.openssl('ecdsap256')[-1]))

@@ -15,13 +15,15 @@ def titles(data):
     big = f'{data["big_bytes"] / 1e9:g} GB'
     return {
         'version': '`version`', 'open a key': 'open a vault key', 'open both keys': 'open both keys of a vault key',
-        'status, key known': '`status` in a clone of one file', 'log, key known': '`log` in it', 'ls, key known': '`ls` in it',
+        'status, key known': '`status` in a clone of one file', 'log, key known': '`log` in it',
+        'ls, key known': '`ls` in it',
         'commit': f'commit {files} × 1 KB', 'status': f'status, nothing changed, {files} files',
         'commit one': f'commit 1 of {files} files', 'push': f'push {files} files to a folder',
         'clone': f'clone {files} files from a folder', 'fsck': f'fsck, {files} files',
         'large: commit': f'commit {large} × 1 KB', 'large: status': f'status, nothing changed, {large} files',
         'large: commit one': f'commit 1 of {large} files', 'big commit': f'commit one file of {big}',
-        'big checkout': f'check out one file of {big}', 'big cat': f'`cat -o` of one file of {big}', 'big fsck': f'fsck, {big} in 4 files',
+        'big checkout': f'check out one file of {big}', 'big cat': f'`cat -o` of one file of {big}',
+        'big fsck': f'fsck, {big} in 4 files',
         'log': f'`log`, {commits} commits', 'log, signatures': f'`log --show-signature`, {commits} commits'}
 
 
@@ -53,7 +55,7 @@ def about(data):
     yield (f'{machine["cores"]} {"virtual " if machine["virtual"] else ""}cores ({machine["cpu"]}; {crypto}), '
            f'{machine["memory_gb"]} GB, Linux {machine["kernel"]}; memory on {machine["memory_fs"]}, disk '
            f'{machine["disk_fs"] or "not measured"}')
-    yield 'vaultctl ' + data['version'] + '; ' + ', '.join(f'{name} {number}' for name, number in data['programs'].items())
+    yield f'vaultctl {data["version"]}; ' + ', '.join(' '.join(pair) for pair in data['programs'].items())
     yield (f'Load average {data["load"][0]} before and {data["load"][-1]} after; other programs took '
            f'{data["others"]:.0%} of the processor while commands were measured'
            + ('.' if data['others'] < 0.1 else ': times are too high, compare ratios, minima and CPU time.'))
@@ -65,19 +67,20 @@ def limits(data):
     if run.limit('gcm'):
         yield f'AES-256-GCM {run.limit("gcm") / 1e9:.2f} GB/s, SHA-256 {run.limit("sha256") / 1e9:.2f} GB/s per core'
     if run.limit('pbkdf2'):
-        yield f'hash limit of one key {run.limit("pbkdf2") * 1000:.1f} ms (least {run.limit("pbkdf2", min) * 1000:.1f} ms)'
+        yield f'hash limit of one key {seconds(run.limit("pbkdf2"))} (least {seconds(run.limit("pbkdf2", min))})'
     if run.limit('verify'):
         yield f'ECDSA P-256 {run.limit("verify"):,.0f} verifications/s per core'
 
 
 def table(data):
     lines = list(about(data)) + list(limits(data)) + ['']
-    lines.append(f'{"case":<46} {"program":<22} {"runs":>4} {"median":>10} {"min":>10} {"cpu":>10} {"MB":>6} {"ratio":>7}')
+    lines.append(f'{"case":<46} {"program":<22} {"runs":>4} {"median":>10} {"min":>10} {"cpu":>10} {"MB":>6} '
+                 f'{"ratio":>7}')
     for title, place, found in rows(data):
         for number, (tool, runs, median, least, cpu, peak, times) in enumerate(found):
             name = (title + (', on disk' if place == 'disk' else '')).replace('`', '') if number == 0 else ''
-            lines.append(f'{name:<46} {tool:<22} {runs:>4} {seconds(median):>10} {seconds(least):>10} {seconds(cpu):>10} '
-                         f'{peak:>6.0f} ' + (f'{times:>6.2f}×' if number and times else ''))
+            lines.append(f'{name:<46} {tool:<22} {runs:>4} {seconds(median):>10} {seconds(least):>10} '
+                         f'{seconds(cpu):>10} {peak:>6.0f} ' + (f'{times:>6.2f}×' if number and times else ''))
     return lines
 
 
@@ -129,16 +132,16 @@ program took in units of vaultctl.
     make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures
     make counts             the gates: system calls, syncs, bytes, objects and allocations of each verb
 
-Missing programs (git, restic, borgbackup, age) are installed on Debian when the target runs as root, and left out with a
-line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
+Missing programs (git, restic, borgbackup, age) are installed on Debian when the target runs as root, and left out with
+a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
 """
 
-NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 1 GB. Page cache warm. Memory is a tmpfs, where
-  syncing costs nothing; the disk rows show what durability costs, beside `cp -r` of the same files.
+NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 1 GB. Page cache warm. Memory is a tmpfs,
+  where syncing costs nothing; the disk rows show what durability costs, beside `cp -r` of the same files.
 * Programs take turns within a round, and who begins changes each round. Slow ones take part in fewer rounds.
 * git does not encrypt and compresses everything. Its commit is `git add -A && git commit`, its clone is
-  `git clone --no-hardlinks` of the folder it pushed to, which holds one pack; "loose objects" is the same from its working
-  repository, with one file per object.
+  `git clone --no-hardlinks` of the folder it pushed to, which holds one pack; "loose objects" is the same from its
+  working repository, with one file per object.
 * restic and borg: a first backup, the same again with nothing changed, the same with one file changed, restore or
   extract, and a check that reads all data. restic derives its key with scrypt each time.
 * age encrypts one stream: `tar` for many files. It keeps no history and no names apart.
@@ -150,8 +153,8 @@ NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 
   writes a byte.
 * The disk is a new file system each round where the bench may mount one (as root): syncing it waits for nobody else's
   files, and ext4 does not look for inodes among those deleted in the rounds before.
-* The limit of a big file is what cipher and hash take on two cores, at the speed `openssl speed` shows in the same minute,
-  and `cp` of the same file."""
+* The limit of a big file is what cipher and hash take on two cores, at the speed `openssl speed` shows in the same
+  minute, and `cp` of the same file."""
 
 
 def save(data, docs):
@@ -161,7 +164,8 @@ def save(data, docs):
     written = [os.path.join(folder, data['version'] + '.json'), os.path.join(docs, 'performance.md')]
     with open(written[0], 'w', encoding='utf-8') as file:
         samples = ',\n'.join('  ' + json.dumps(sample, ensure_ascii=False) for sample in data['samples'])
-        rest = json.dumps({name: value for name, value in data.items() if name != 'samples'}, indent=1, ensure_ascii=False)
+        rest = {name: value for name, value in data.items() if name != 'samples'}
+        rest = json.dumps(rest, indent=1, ensure_ascii=False)
         file.write(rest[:-2] + ',\n "samples": [\n' + samples + '\n ]\n}\n')
     with open(written[1], 'w', encoding='utf-8') as file:
         file.write(page(data))

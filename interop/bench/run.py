@@ -3,8 +3,8 @@
 
     interop/bench/run.py [--quick] [--cases LIST] [--save]
 
-Run it through `make bench` or `make bench QUICK=1`. Each command is measured by a small launcher: wall time, CPU time of
-its process tree, peak memory. Bars come from the same run: other programs, and what the machine's cipher, hash and file
+Run it through `make bench` or `make bench QUICK=1`. Each command is measured by a small launcher: wall time, CPU time
+of its process tree, peak memory. Bars come from the same run: other programs, and what the machine's cipher, hash and file
 system allow. A missed bar is told and does not fail: times depend on what else the machine does. What must not change
 unnoticed is counted by counts.py.
 """
@@ -36,10 +36,12 @@ def arguments():
     parser.add_argument('--large-files', type=int, default=100000)
     parser.add_argument('--big-bytes', type=int, default=10 ** 9)
     parser.add_argument('--commits', type=int, default=1000)
-    parser.add_argument('--memory', default='/dev/shm' if os.path.isdir('/dev/shm') else None, help='a folder on a tmpfs')
+    parser.add_argument('--memory', default='/dev/shm' if os.path.isdir('/dev/shm') else None,
+                        help='a folder on a tmpfs')
     parser.add_argument('--disk', help='a folder on a disk; build/ by default')
     parser.add_argument('--json', default=os.path.join(ROOT, 'build', 'bench.json'))
-    parser.add_argument('--save', action='store_true', help='also writes docs/performance/<version>.json and docs/performance.md')
+    parser.add_argument('--save', action='store_true',
+                        help='also writes docs/performance/<version>.json and docs/performance.md')
     parser.add_argument('--vaultctl', default=os.environ.get('VAULTCTL', os.path.join(ROOT, 'build', 'vaultctl')))
     parser.add_argument('-v', '--verbose', action='store_true')
     options = parser.parse_args()
@@ -94,7 +96,8 @@ def main():
     lab = Lab(options)
     load = [os.getloadavg()[0]]
     try:
-        version = subprocess.run([lab.vaultctl, 'version'], check=True, capture_output=True, text=True).stdout.split()[1]
+        out = subprocess.run([lab.vaultctl, 'version'], check=True, capture_output=True, text=True).stdout
+        version = out.split()[1]
         Cases(lab).run()
         load.append(os.getloadavg()[0])
         cores = lab.measured_wall * os.cpu_count()

@@ -15,8 +15,8 @@ def remove(path):
 class Tool:
     """One program with its folders at one place.
 
-    Each verb is a method that prepares it and returns [command, folder to run it in, its input]; None, or no such method,
-    where the program has nothing of the kind.
+    Each verb is a method that prepares it and returns [command, folder to run it in, its input]; None, or no such
+    method, where the program has nothing of the kind.
     """
     name = ''
     program = ''
