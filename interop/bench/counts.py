@@ -90,7 +90,7 @@ class Counter:
         if self.allocations:
             counting = ('-E', 'LD_PRELOAD=' + self.allocations, '-E', 'ALLOCATIONS=' + counted)
         before = self.objects(*stores)
-        self.run('strace', '-f', '-qq', '-s', '0', '-o', self.path('trace'), *counting, self.vaultctl, *arguments,
+        self.run(shutil.which('strace'), '-f', '-qq', '-s', '0', '-o', self.path('trace'), *counting, self.vaultctl, *arguments,
                  cwd=cwd, stdin=stdin)
         calls, read, written = trace_counts(self.path('trace'))
         self.calls[name] = calls

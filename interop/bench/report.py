@@ -136,8 +136,8 @@ Missing programs (git, restic, borgbackup, age) are installed on Debian when the
 a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
 """
 
-NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 1 GB. Page cache warm. Memory is a tmpfs,
-  where syncing costs nothing; the disk rows show what durability costs, beside `cp -r` of the same files.
+NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 1 GB. Page cache warm. Memory is a
+  tmpfs, where syncing costs nothing; the disk rows show what durability costs, beside `cp -r` of the same files.
 * Programs take turns within a round, and who begins changes each round. Slow ones take part in fewer rounds.
 * git does not encrypt and compresses everything. Its commit is `git add -A && git commit`, its clone is
   `git clone --no-hardlinks` of the folder it pushed to, which holds one pack; "loose objects" is the same from its

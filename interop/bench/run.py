@@ -4,9 +4,9 @@
     interop/bench/run.py [--quick] [--cases LIST] [--save]
 
 Run it through `make bench` or `make bench QUICK=1`. Each command is measured by a small launcher: wall time, CPU time
-of its process tree, peak memory. Bars come from the same run: other programs, and what the machine's cipher, hash and file
-system allow. A missed bar is told and does not fail: times depend on what else the machine does. What must not change
-unnoticed is counted by counts.py.
+of its process tree, peak memory. Bars come from the same run: other programs, and what the machine's cipher, hash and
+file system allow. A missed bar is told and does not fail: times depend on what else the machine does. What must not
+change unnoticed is counted by counts.py.
 """
 import argparse
 import json
