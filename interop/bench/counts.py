@@ -213,7 +213,7 @@ def main():
         print(f'lower the threshold: {line}')
     for line in above:
         print(f'ABOVE: {line}')
-    result = f'{len(above)} counts above their threshold' if above else 'all within their thresholds'
+    result = f'{len(above)} above their thresholds' if above else 'all counts within their thresholds'
     print(f'counts: {len(counter.counts)} verbs, {result}')
     return 1 if above else 0
 
