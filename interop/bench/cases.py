@@ -26,6 +26,7 @@ class Cases:
                            ('big', self.big), ('fsck', self.fsck), ('signatures', self.signatures)):
             if name in self.options.cases and (name != 'large' or self.options.large_files):
                 began = time.monotonic()
+                self.lab.measure_cores()
                 case()
                 print(f'{name}: measured in {time.monotonic() - began:.0f} s', flush=True)
 
@@ -141,6 +142,7 @@ class Cases:
         classes = (BigVaultctl, Age, Copy, Restic) + (() if self.options.quick else (Borg, Reference))
         for number in range(max(2, self.rounds - 2)):
             lab.measure_streams()
+            lab.measure_cores()
             for kind in turns(self.present(classes, number), number):
                 tool = kind(lab, 'memory')
                 os.link(master, os.path.join(tool.work, 'big.bin'))

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from disk import Disk
 
@@ -149,6 +150,16 @@ class Lab:
     def measure_hash_limit(self):
         out = subprocess.run([self.hash_limit], check=True, capture_output=True).stdout
         self.limit('pbkdf2', float(out.split()[0]))
+
+    def measure_cores(self):
+        """How much more two processes get done than one, now: 2 on two cores that nobody else uses."""
+        times = []
+        for count in (1, 2):
+            began = time.monotonic()
+            for process in [subprocess.Popen([self.hash_limit], stdout=subprocess.DEVNULL) for _ in range(count)]:
+                process.wait()
+            times.append(time.monotonic() - began)
+        self.limit('cores', 2 * times[0] / times[1])
 
     def measure_verify(self):
         self.limit('verify', float(self.openssl('ecdsap256')[-1]))

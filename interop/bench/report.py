@@ -66,6 +66,8 @@ def limits(data):
     run = Run(data)
     if run.limit('gcm'):
         yield f'AES-256-GCM {run.limit("gcm") / 1e9:.2f} GB/s, SHA-256 {run.limit("sha256") / 1e9:.2f} GB/s per core'
+    if run.limit('cores'):
+        yield f'two processes at once got {run.limit("cores"):.2f} times as much done as one'
     if run.limit('pbkdf2'):
         yield f'hash limit of one key {seconds(run.limit("pbkdf2"))} (least {seconds(run.limit("pbkdf2", min))})'
     if run.limit('verify'):
@@ -90,8 +92,9 @@ def bars_text(data):
     for bar in Bars(data).all:
         lines.append(f'{names[bar.case].replace("`", ""):<46} {bar.text:<52} {bar.show(bar.value):>10} '
                      f'{bar.sign() + " " + bar.show(bar.bar):>12}  {bar.verdict()}')
-    missed = [bar for bar in Bars(data).all if not bar.passed]
-    return lines + [f'{len(Bars(data).all) - len(missed)} of {len(Bars(data).all)} bars passed']
+    bars = Bars(data).all
+    unclear, passed = sum(bar.unclear for bar in bars), sum(bar.passed for bar in bars)
+    return lines + [f'{passed} of {len(bars)} bars passed' + (f', {unclear} unclear' if unclear else '')]
 
 
 # ---------------------------------------------------------------- docs/performance.md
