@@ -130,7 +130,7 @@ program took in units of vaultctl.
 ## Repeat it
 
     make bench              every case, about half an hour
-    make bench QUICK=1      fewer rounds, no large case, under four minutes
+    make bench QUICK=1      fewer rounds, no large case, about four minutes
     make bench SAVE=1       also rewrites this page and its JSON
     make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures
     make counts             the gates: system calls, syncs, bytes, objects and allocations of each verb
