@@ -4,7 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := help
-.PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench install uninstall clean
+.PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench counts \
+	install uninstall clean
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -26,7 +27,8 @@ help:
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
 	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
 	make load       200 clients on `vaultctl serve` for a minute; SECONDS_=N, CLIENTS=N
-	make bench      vaultctl beside the reference and git; RUNS=N, CASES=...
+	make bench      vaultctl beside the reference, git, restic, borg and age; QUICK=1, CASES=..., SAVE=1
+	make counts     system calls, syncs, bytes, objects, allocations of each verb against their thresholds
 	make format     rewrites the sources to the project style; make lint only looks
 	make docs       regenerates docs/commands.md from the binary
 	make clean      removes everything that was built
@@ -46,7 +48,7 @@ build: needs
 demo: build
 	@interop/demo.sh $(BINARY)
 
-test: unit interop
+test: unit interop counts
 	@echo
 	tail -1 build/interop.log
 	grep -h 'Test run with' build/unit.log | tail -1
@@ -101,8 +103,14 @@ load: build
 	@VAULTCTL=$(CURDIR)/$(BINARY) interop/load_server.py $(if $(SECONDS_),--seconds $(SECONDS_)) $(if $(CLIENTS),--clients $(CLIENTS))
 
 bench: build
-	@python=$$(interop/setup.sh)
-	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/bench/run.py $(if $(RUNS),--runs $(RUNS)) $(if $(CASES),--only '$(CASES)')
+	@interop/needs.sh bench
+	python=$$(interop/setup.sh)
+	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/bench/run.py $(if $(QUICK),--quick) $(if $(CASES),--cases '$(CASES)') \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SAVE),--save)
+
+counts: build
+	@interop/needs.sh counts
+	VAULTCTL=$(CURDIR)/$(BINARY) interop/bench/counts.py $(if $(UPDATE),--update)
 
 install:
 	@test -x $(BINARY) || { echo 'make build first (or make demo)' >&2; exit 1; }

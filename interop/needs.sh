@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that what building and testing needs is there. Installs Debian packages that are missing when it may
 # (as root, with apt-get), otherwise says which they are. Does nothing, and asks no network, when all is there.
+#
+#     needs.sh [bench | counts]      also what these measure with; they leave out what stays missing
 set -euo pipefail
 
 missing=()
@@ -15,6 +17,24 @@ lib libmicrohttpd || missing+=(libmicrohttpd-dev)
 python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 have strip || missing+=(binutils)
 have git || missing+=(git)
+
+wished=()
+case "${1:-}" in
+bench)
+    have restic || wished+=(restic)
+    have borg || wished+=(borgbackup)
+    have age || wished+=(age)
+    ;;
+counts)
+    have strace || wished+=(strace)
+    ;;
+esac
+if [ ${#wished[@]} -gt 0 ] && [ "$(id -u)" = 0 ] && have apt-get; then
+    echo "installing: ${wished[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${wished[@]}" >/dev/null; } ||
+        echo "not installed: ${wished[*]}" >&2
+fi
 
 if [ ${#missing[@]} -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && have apt-get; then

@@ -1,0 +1,160 @@
+"""The bars: what each measured case is held against. All of it follows from the samples of one run."""
+import statistics
+
+# Bars that nobody can pass on one core, by how their text begins.
+PARALLEL = ('opening one', '(1/GCM', 'one core', 'age, its speed')
+
+
+class Run:
+    """The samples of one run, asked by case, program and place."""
+
+    def __init__(self, data):
+        self.data = data
+        self.found = {}
+        for sample in data['samples']:
+            self.found.setdefault((sample['case'], sample['place'], sample['tool']), []).append(sample)
+
+    def get(self, case, tool='vaultctl', place='memory', what='wall', how=statistics.median):
+        """The median (or `how`) of one number; None when it was not measured."""
+        samples = self.found.get((case, place, tool))
+        return how(sample[what] for sample in samples) if samples else None
+
+    def limit(self, name, how=statistics.median):
+        values = self.data['limits'].get(name)
+        return how(values) if values else None
+
+
+class Bar:
+    """`value` must be at most (or, with `least`, at least) `bar`. `floor` is the same by minima, which other programs'
+    load disturbs less. `idle` false: it takes two cores, and others had one of them."""
+
+    def __init__(self, case, text, value, bar, unit='×', least=False, floor=None, idle=True):
+        self.case, self.text, self.value, self.bar, self.unit, self.least = case, text, value, bar, unit, least
+        self.passed = self.fits(value)
+        self.unclear = not self.passed and not idle
+        self.passed_by_minima = None if floor is None else self.fits(floor)
+
+    def fits(self, value):
+        return value >= self.bar if self.least else value <= self.bar
+
+    def verdict(self):
+        if self.unclear:
+            return 'unclear: others had the second core'
+        word = 'pass' if self.passed else 'MISS'
+        if self.passed_by_minima is not None and self.passed_by_minima != self.passed:
+            word += ' (by minima: ' + ('pass)' if self.passed_by_minima else 'MISS)')
+        return word
+
+    def sign(self):
+        return '≥' if self.least else '≤'
+
+    def show(self, value):
+        if self.unit == '×':
+            return f'{value:.2f} ×'
+        return f'{value:.0f} {self.unit}' if value >= 100 else f'{value:.3g} {self.unit}'
+
+
+class Bars:
+    def __init__(self, data):
+        self.run, self.data, self.all = Run(data), data, []
+        for group in (self.start, self.small, self.disk, self.large, self.big, self.fsck, self.signatures):
+            group()
+
+    def add(self, case, text, value, bar, unit='×', least=False, floor=None):
+        if value is not None:
+            idle = not any(text.startswith(start) for start in PARALLEL) or (self.run.limit('cores') or 2) >= 1.7
+            self.all.append(Bar(case, text, value, bar, unit, least, floor, idle))
+
+    def ratio(self, case, text, bar, over, place='memory', of='vaultctl', least=False, over_case=None, over_place=None):
+        """Time of `of` divided by that of `over` (the inverse with `least`)."""
+        values = []
+        for how in (statistics.median, min):
+            ours = self.run.get(case, of, place, how=how)
+            theirs = self.run.get(over_case or case, over, over_place or place, how=how)
+            if not ours or not theirs:
+                return
+            values.append(theirs / ours if least else ours / theirs)
+        self.add(case, text, values[0], bar, least=least, floor=values[1])
+
+    def time(self, case, text, bar, unit='ms', tool='vaultctl', place='memory', scale=1000):
+        value = self.run.get(case, tool, place)
+        if value is not None:
+            self.add(case, text, value * scale, bar, unit, floor=self.run.get(case, tool, place, how=min) * scale)
+
+    def over_limit(self, case, text, bar, limit, best):
+        """Time over what the machine allows; `limit` from medians, `best` from minima."""
+        value = self.run.get(case)
+        if value is not None and limit:
+            self.add(case, text, value / limit, bar, floor=self.run.get(case, how=min) / best)
+
+    def memory(self, case, bar):
+        value = self.run.get(case, what='peak_kb', how=max)
+        if value:
+            self.add(case, 'peak memory', value / 1024, bar, 'MB')
+
+    # ------------------------------------------------------------ the table of bars
+
+    def start(self):
+        self.time('version', 'start to end', 6)
+        self.ratio('version', 'git --version', 5, 'git')
+        self.add('version', 'size of the binary', self.data['binary_bytes'] / 1e6, 20, 'MB')
+        limit, best = self.run.limit('pbkdf2'), self.run.limit('pbkdf2', min)
+        self.over_limit('open a key', "the hash limit (1.2 million compressions)", 1.35, limit, best)
+        self.ratio('open both keys', 'opening one: both in parallel', 1.35, 'vaultctl', over_case='open a key')
+        for verb in ('status', 'log', 'ls'):
+            self.over_limit(f'{verb}, key known', 'the hash limit: no key is derived', 0.5, limit, best)
+
+    def small(self):
+        self.ratio('commit', 'the reference, times faster', 5, 'sgit', least=True)
+        for tool in ('git', 'restic', 'borg'):
+            self.ratio('commit', f'{tool}, times faster', 1, tool, least=True)
+        self.ratio('status', 'git status', 2.5, 'git')
+        self.ratio('commit one', 'git add + commit', 3, 'git')
+        self.ratio('push', "the reference's first push, times faster", 3, 'sgit', least=True)
+        self.ratio('clone', 'the reference, times faster', 10, 'sgit', least=True)
+        self.ratio('clone', 'git clone --no-hardlinks', 2.5, 'git')
+        self.ratio('clone', 'the same of a repository with one file per object', 2.5, 'git, loose objects')
+        if self.data['files'] == 10000:
+            self.time('fsck', 'all of it', 0.3, 's', scale=1)
+
+    def disk(self):
+        self.ratio('commit', 'not durable, on disk', 1.3, 'vaultctl, not durable', place='disk')
+        self.ratio('commit', 'durable, on disk, to cp -r of the same files', 1.5, 'cp -r', place='disk')
+
+    def large(self):
+        times = self.data['large_files'] / self.data['files']
+        for case in ('commit', 'status', 'commit one'):
+            large = 'large: ' + case
+            text = f'the same with {self.data["files"]:,} files: no faster than their count'
+            self.ratio(large, text, times, 'vaultctl', over_case=case)
+            self.memory(large, 200)
+
+    def big(self):
+        for case, base, hashes in (('big commit', 'big commit', 2), ('big checkout', 'big checkout', 1),
+                                   ('big cat', 'big checkout', 1)):
+            limit = self.stream_limit(base, hashes, statistics.median, statistics.median)
+            least = self.stream_limit(base, hashes, min, max)
+            self.over_limit(case, f'(1/GCM + {hashes}/SHA-256)/2 + cp', 1 / 0.8, limit, least)
+            self.ratio(case, 'age, its speed', 0.9, 'age', least=True, over_case=base)
+            if hashes == 2:
+                self.ratio(case, 'restic, times faster', 1, 'restic', least=True)
+            self.memory(case, 64)
+
+    def stream_limit(self, case, hashes, how, best):
+        """Seconds that cipher and hash on two cores and a copy of the same file take."""
+        size, copy = self.data['big_bytes'], self.run.get(case, 'cp -r', how=how)
+        gcm, sha = self.run.limit('gcm', best), self.run.limit('sha256', best)
+        return (size / gcm + hashes * size / sha) / 2 + copy if copy and gcm and sha else None
+
+    def fsck(self):
+        size = self.data['big_bytes'] // 4 * 4 / 1e9
+        value = self.run.get('big fsck')
+        if value:
+            self.add('big fsck', 'speed', size / value, 0.7, 'GB/s', True, size / self.run.get('big fsck', how=min))
+        self.ratio('big fsck', 'one core, times faster on two', 1.8, 'vaultctl, one core', least=True)
+
+    def signatures(self):
+        speed, best = self.run.limit('verify'), self.run.limit('verify', max)
+        if speed:
+            count = self.data['commits']
+            self.over_limit('log, signatures', f'{count:,} × openssl speed ecdsap256', 1.5, count / speed, count / best)
