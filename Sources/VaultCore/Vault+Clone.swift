@@ -270,14 +270,7 @@ private struct CloneOperation {
             creates: { place.created($0) }, pool: environment.pool, observer: observer,
             failPoints: environment.failPoints)
         let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
-        var cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
-        var position = 0
-        for item in outcome.written {
-            while position < cache.entries.count && cache.entries[position].path < item.path { position += 1 }
-            guard position < cache.entries.count, cache.entries[position].path == item.path else { continue }
-            cache.entries[position].stat = item.stat
-            cache.entries[position].diskHash = cache.entries[position].contentHash
-        }
+        let cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
         cache.store(layout: vault.layout, scratch: scratch)
         try vault.recordNotStored(Set(outcome.notStored.map { VaultPath(unchecked: $0.path) }), scratch: scratch)
         return outcome

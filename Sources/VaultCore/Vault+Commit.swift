@@ -41,7 +41,8 @@ extension Vault {
     func keyFinder() throws(VaultError) -> KeyFinder? {
         if let finder = keys.finder { return finder }
         guard mode == .full, let text = try Self.vaultKeyText(layout) else { return nil }
-        return text.withBytes { try? KeyFinder(keyText: $0) }
+        let writeKey = keys.heldWriteKey
+        return text.withBytes { try? KeyFinder(keyText: $0, writeKey: writeKey) }
     }
 }
 

@@ -16,7 +16,8 @@ extension Vault {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lockWithoutRecovery()
-        var repaired = try restoreOwnRef(lock.scratch)
+        var repaired = try await mendMutable(from: remote, lock.scratch)
+        repaired += try restoreOwnRef(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought; none is fetched twice.
         var tried: Set<ObjectID> = []
@@ -327,7 +328,8 @@ private final class FsckWalk {
             }
             do throws(VaultError) {
                 for entry in try trees.tree(next.id).entries {
-                    let path = try TreeReader.path(next.prefix, entry.name)
+                    let path = try TreeReader.path(
+                        next.prefix, entry.name, isFolder: entry.target.folder != nil)
                     switch entry.target {
                     case .folder(let id): pending.append((id, path, next.id, next.depth + 1))
                     case .file(let file):

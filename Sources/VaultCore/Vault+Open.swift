@@ -98,7 +98,7 @@ extension Vault {
         case .vault(let key):
             let (read, write) = try deriveBoth(key)
             let text = try decoding("reading the vault key") { () throws(FormatError) in try key.text() }
-            let finder = text.withBytes { try? KeyFinder(keyText: $0) }
+            let finder = text.withBytes { try? KeyFinder(keyText: $0, writeKey: write) }
             return (KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write, finder: finder), false)
         }
     }

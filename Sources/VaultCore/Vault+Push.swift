@@ -88,6 +88,11 @@ private struct PushOperation {
             return result(.upToDate, state, old: head, new: head)
         }
         if !options.branchOnly { try check(snapshot, head: head, baselines[ref], graph) }
+        if options.branchOnly, !options.force, let there = snapshot.head {
+            guard try vault.store.holds(there), try graph.isAncestor(there, of: head) else {
+                throw moved("this clone's own branch there has commits that it does not contain here")
+            }
+        }
         try enforcePolicy(state, graph, head: head, remoteHead: snapshot.head)
         let plan = try plan(state, own, snapshot, graph, head: head, ref: ref)
         if options.dryRun {
@@ -120,7 +125,7 @@ private struct PushOperation {
     /// published or fetched before: then the place is gone.
     private func snapshot(_ ref: RefID, isKnown: Bool) async throws -> RemoteSnapshot {
         if remote.createsOnWrite, !isKnown || options.force { return RemoteSnapshot(ref: ref) }
-        return try await vault.snapshot(of: remote, ref: ref)
+        return try await vault.snapshot(of: remote, ref: ref, toleratesDamage: options.force)
     }
 
     private func moved(_ why: String) -> VaultError {
@@ -271,7 +276,14 @@ private struct PushOperation {
             try vault.storeIndex(
                 merged, bytes: merged.branches.count == sent.branches.count ? index.bytes : nil, scratch: scratch)
         }
-        if !options.branchOnly { try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch) }
+        if options.branchOnly {
+            // What was published is not amended any more.
+            try vault.recordSeen(
+                [(ref, head, plan.namedRef.bytes)], at: vault.place(of: remote.location), scratch: scratch,
+                durable: true)
+        } else {
+            try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch)
+        }
         try vault.files.remove("pending_registration.json")
     }
 
@@ -297,8 +309,9 @@ private struct PushOperation {
     private func result(
         _ outcome: PushResult.Outcome, _ state: CloneState, old: ObjectID?, new: ObjectID?, _ plan: PublishPlan? = nil
     ) -> PushResult {
-        PushResult(
-            outcome: outcome, branch: state.namedBranch.name, old: old, new: new, commits: plan?.commits.count ?? 0,
+        let branch = options.branchOnly ? state.cloneBranch : state.namedBranch
+        return PushResult(
+            outcome: outcome, branch: branch?.name ?? "", old: old, new: new, commits: plan?.commits.count ?? 0,
             objects: plan?.objects.count ?? 0, bytes: plan?.size ?? 0, retries: 0)
     }
 }

@@ -106,6 +106,13 @@ extension Vault {
             if seen.commit == nil { result.relation = .absent }
         }
         guard let remote = result.head, let head = state.head else { return result }
+        let accepted = try? RemoteHeads(files: files, config: state.config, tracked: ref)[ref]
+        if let accepted, accepted != remote, try store.holds(accepted), try store.holds(remote),
+            try !graph.isAncestor(accepted, of: remote)
+        {
+            result.relation = .rewound
+            return result
+        }
         if remote == head {
             (result.relation, result.ahead, result.behind) = (.upToDate, 0, 0)
             return result

@@ -117,6 +117,9 @@ final class KeyHolder: Sendable {
         self.derive = derive
     }
 
+    /// The write key, where it is at hand already.
+    var heldWriteKey: WriteKey? { derived.withLock { $0 } }
+
     /// What proves to a remote that this clone may write.
     ///
     /// - Throws: `readOnlyClone` when only the read key is held.

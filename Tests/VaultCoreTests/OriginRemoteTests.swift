@@ -68,7 +68,7 @@ struct OriginRemoteTests {
     @Test func `its name is taken, and free once it is removed`() throws {
         let address = setting.remotePath.text
         #expect(throws: VaultError.coded(.nameTaken)) {
-            try vault.addRemote(name: "other", url: address, isDefault: false)
+            try vault.addRemote(name: "origin", url: address, isDefault: false)
         }
         try vault.addRemote(name: "usb", url: address, isDefault: false)
         #expect(throws: VaultError.coded(.nameTaken)) { try vault.renameRemote("usb", to: "origin") }
@@ -85,7 +85,7 @@ struct OriginRemoteTests {
     @Test func `a saved remote of this name hides the server without a name from the list, not from use`() throws {
         try vault.removeRemote(name: "origin")
         try vault.addRemote(name: "other", url: "/other", isDefault: true)
-        try vault.addRemote(name: "other", url: "/saved", isDefault: false)
+        try vault.addRemote(name: "origin", url: "/saved", isDefault: false)
         try vault.removeRemote(name: "other")
         try vault.setServer("/plain")
         #expect(try listed() == ["origin"])

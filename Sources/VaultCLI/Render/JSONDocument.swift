@@ -112,6 +112,7 @@ extension SkippedEntry.Reason {
         case .nameNotUTF8: "its name is not UTF-8"
         case .nameTooLong: "its name is too long"
         case .nameRefused: "this file system refuses its name"
+        case .tooDeep: "it lies more than 512 folders deep"
         case .nameTaken: "this file system takes its name for that of another file"
         case .unsafeName: "its name is not allowed"
         }

@@ -46,6 +46,8 @@ public struct SkippedEntry: Sendable, Equatable {
         case nameNotUTF8 = "name_not_utf8"
         /// The name is longer than the format or the file system holds.
         case nameTooLong = "name_too_long"
+        /// More folders lie above it than this version writes (512).
+        case tooDeep = "too_deep"
         /// The file system takes the name for that of another file.
         case nameTaken = "name_taken"
         /// The file system refuses the name.

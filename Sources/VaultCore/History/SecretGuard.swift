@@ -54,9 +54,14 @@ struct SecretGuard: Sendable {
             hint: "remove the link", path: path.description)
     }
 
-    /// The digests of `vault_key`, `token` and the signing keys.
+    /// The digests of `vault_key`, `token`, the signing keys and the derived keys.
     private static func secrets(in local: any Directory) throws(VaultError) -> Set<[UInt8]> {
         var digests: Set<[UInt8]> = []
+        if let own = try? local.openDirectory("vaultctl".bytes), let file = try? own.openFile(KeyCache.name.bytes),
+            let bytes = try? file.read(fillingUpTo: Limits.keyText, sizeHint: Limits.keyText), !bytes.isEmpty
+        {
+            digests.insert(try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) })
+        }
         for entry in try attempt("cannot list local/", { () throws(Errno) in try local.entries() }) {
             guard
                 entry.name == "vault_key".bytes || entry.name == "token".bytes

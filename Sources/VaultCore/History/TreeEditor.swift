@@ -15,7 +15,7 @@ struct TreeEditor {
     let cipher: VaultCipher
     let batch: ObjectBatch
 
-    /// Applies edits, sorted by path and each path once, to the tree `base` (nil: the empty tree).
+    /// Applies edits, each path once, to the tree `base` (nil: the empty tree).
     ///
     /// - Returns: The id of the root, staged in the batch when it is new. An empty vault has an empty root tree.
     func apply(_ edits: [Edit], to base: ObjectID?) throws(VaultError) -> ObjectID {
@@ -24,9 +24,20 @@ struct TreeEditor {
                 .refused, "a path of more than \(Limits.editDepth) folders is not written",
                 path: deep.path.description)
         }
-        let split = edits.map { (segments: $0.path.segments, entry: $0.entry) }
+        // What is in a folder comes together, also where a sibling's name goes on with a byte below the slash.
+        let split = Self.inOrder(edits).map { (segments: $0.path.segments, entry: $0.entry) }
         if let root = try rebuild(base, split[...], depth: 0) { return root }
         return try store(TreeObject(entries: []))
+    }
+
+    private static func inOrder(_ edits: [Edit]) -> [Edit] {
+        func precedes(_ left: Edit, _ right: Edit) -> Bool {
+            left.path.bytes.lexicographicallyPrecedes(right.path.bytes) { (left, right) in
+                (left == UInt8(ascii: "/") ? 0 : left) < (right == UInt8(ascii: "/") ? 0 : right)
+            }
+        }
+        let isSorted = zip(edits, edits.dropFirst()).allSatisfy { !precedes($1, $0) }
+        return isSorted ? edits : edits.sorted(by: precedes)
     }
 
     private typealias Split = (segments: [[UInt8]], entry: FileEntry?)

@@ -72,7 +72,7 @@ final class TreeReader: Sendable {
             for entry in try tree(next.id).entries {
                 paths += 1
                 guard paths <= Limits.treePaths else { throw Self.tooMany(root) }
-                let path = try Self.path(next.prefix, entry.name)
+                let path = try Self.path(next.prefix, entry.name, isFolder: entry.target.folder != nil)
                 guard try visit(path, entry.target), case .folder(let id) = entry.target else { continue }
                 pending.append((id, path, next.depth + 1))
             }
@@ -86,12 +86,23 @@ final class TreeReader: Sendable {
     }
 
     /// Joins a folder's path and an entry's name, which must be one safe segment.
-    static func path(_ prefix: VaultPath?, _ name: [UInt8]) throws(VaultError) -> VaultPath {
+    ///
+    /// Only whole paths must not be blank (spec 03 §8): a folder may have a blank name, what is in it has none.
+    static func path(
+        _ prefix: VaultPath?, _ name: [UInt8], isFolder: Bool
+    ) throws(VaultError) -> VaultPath {
         do throws(FormatError) {
             guard !name.contains(UInt8(ascii: "/")) else {
                 throw FormatError.unsafePath("a name in a tree holds a slash")
             }
             guard let prefix else {
+                if isFolder {
+                    let inside = name + [UInt8(ascii: "/"), UInt8(ascii: "x")]
+                    guard !name.isEmpty, try VaultPath(inside).bytes == inside else {
+                        throw FormatError.unsafePath("a name in a tree is empty or '.'")
+                    }
+                    return VaultPath(unchecked: name)
+                }
                 let path = try VaultPath(name)
                 guard path.bytes == name else { throw FormatError.unsafePath("a name in a tree is '.'") }
                 return path

@@ -46,8 +46,9 @@ struct TreeDiff {
                 if left == right { continue }
                 paths += 1
                 if paths > Limits.treePaths, let root = new ?? old { throw TreeReader.tooMany(root) }
-                let path = try TreeReader.path(next.prefix, name)
-                if left?.file != nil || right?.file != nil {
+                let isFile = left?.file != nil || right?.file != nil
+                let path = try TreeReader.path(next.prefix, name, isFolder: !isFile)
+                if isFile {
                     result.append(TreeDifference(path: path, old: left?.file, new: right?.file))
                 }
                 if left?.folder != nil || right?.folder != nil {

@@ -10,7 +10,7 @@ internal import VaultSystem
 /// Layout: 8 bytes `vctlkey2`, SHA-256 of `vault_key`, read key, write key (32 bytes each), SHA-256 of all before: a
 /// damaged write key would not be noticed before a remote was bound to it.
 enum KeyCache {
-    private static let name = "derived-keys"
+    static let name = "derived-keys"
     private static let magic = Array("vctlkey2".utf8)
     private static let size = covered + 32
     /// Bytes that the digest at the end covers.

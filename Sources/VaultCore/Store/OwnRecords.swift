@@ -32,7 +32,8 @@ extension Vault {
     }
 
     func recordSeen(
-        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea
+        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea,
+        durable: Bool = false
     ) throws(VaultError) {
         let all = (try? files.readOwn(Self.seenName)) ?? .object([])
         var remotes = all["remotes"] ?? .object([])
@@ -49,7 +50,7 @@ extension Vault {
         }
         remotes = remotes.setting(place.text, to: known)
         let members = all.setting("remotes", to: remotes).members ?? []
-        try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: false)
+        try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: durable)
     }
 
     /// Tracked paths that this platform can not hold; commits carry their entries (spec 10 B.11).
@@ -103,8 +104,11 @@ extension Vault {
         heads.formUnion(try RemoteHeads.others(ref, files))
         if let all = try? files.readOwn(Self.seenName) {
             for remote in all["remotes"]?.members ?? [] {
-                if let text = remote.value[name: ref.text]?["commit_id"]?.text, let head = try? ObjectID(text) {
-                    heads.insert(head)
+                // The named branch, and this clone's own where that was published.
+                for ref in [ref, state.headRef] {
+                    if let text = remote.value[name: ref.text]?["commit_id"]?.text, let head = try? ObjectID(text) {
+                        heads.insert(head)
+                    }
                 }
             }
         }

@@ -22,7 +22,11 @@ extension Vault {
     /// Reads a named ref and the index in one request, and applies the format gate.
     ///
     /// - Throws: what the remote throws; `refUnreadable` when a file is there that does not read, `formatUnsupported`.
-    func snapshot(of remote: any Remote, ref: RefID) async throws -> RemoteSnapshot {
+    ///
+    /// * `toleratesDamage`: A ref that does not read counts as one without a head, for whoever replaces it.
+    func snapshot(
+        of remote: any Remote, ref: RefID, toleratesDamage: Bool = false
+    ) async throws -> RemoteSnapshot {
         let indexID = FileID.index(ids.index)
         // The ref first: writers store the index before the ref, so an index read later knows every branch of the head.
         let found = try await remote.readAll([.ref(ref), indexID])
@@ -43,7 +47,15 @@ extension Vault {
             try Self.checkGate(index)
             result.index = index
         }
-        if let bytes = result.refBytes { result.head = try refs.decode(bytes, of: ref) }
+        if let bytes = result.refBytes {
+            do throws(VaultError) { result.head = try refs.decode(bytes, of: ref) } catch {
+                guard toleratesDamage else {
+                    throw VaultError(
+                        error.code, "the ref on \(remote.location) does not read: \(error.message)",
+                        hint: "vaultctl push --force replaces it with this clone's head", object: ref.text)
+                }
+            }
+        }
         return result
     }
 

@@ -36,6 +36,8 @@ extension Checkout {
             } catch {
                 switch error {
                 case .directoryNotEmpty, .fileExists, .noSuchFile, .notADirectory, .tooManyLinks: break
+                // A mount point stays.
+                case .busy: break
                 default: throw .io(error, "cannot remove the folder \(folder)", path: folder.description)
                 }
             }

@@ -60,10 +60,11 @@ struct Checkout: Sendable {
 
     /// What was written, and what this platform can not hold.
     struct Outcome: Sendable {
-        /// Path and the numbers of the file as it stands there now, sorted by path.
+        /// The paths written.
         ///
-        /// No numbers where the content was not proven to be what the vault says of it.
-        var written: [(path: VaultPath, stat: StatKey?)] = []
+        /// Their numbers are no proof of their content: a file changed again within one tick of the file system's clock
+        /// keeps them (spec 03 §3). The next look at them, when they are older, gives it.
+        var written: [VaultPath] = []
         var notStored: [SkippedEntry] = []
         var bytes: Int64 = 0
     }
@@ -92,7 +93,6 @@ struct Checkout: Sendable {
             observer.progress(Progress(phase: .checkout, done: done.0, total: total, bytes: done.1))
         }
         var result = outcome.withLock { $0 }
-        result.written.sort { $0.path < $1.path }
         result.notStored.sort { $0.path.lexicographicallyPrecedes($1.path) }
         return result
     }
@@ -182,9 +182,8 @@ struct Checkout: Sendable {
                     outcome.notStored.append(SkippedEntry(path: item.path.bytes, reason: .nameTaken))
                     continue
                 }
-                let (stat, bytes) = try write(item, named: name, in: folder)
-                outcome.written.append((item.path, stat))
-                outcome.bytes += bytes
+                outcome.bytes += try write(item, named: name, in: folder)
+                outcome.written.append(item.path)
             } catch let error as VaultError where error.code == .dirtyTree && foldsNames {
                 // Another worker may have been first with the other name.
                 guard try isTaken(name, in: folder) else { throw error }
@@ -227,7 +226,7 @@ struct Checkout: Sendable {
 
     private func writeNew(
         _ item: CheckoutItem, named name: [UInt8], in folder: any Directory, _ creates: (VaultPath) -> Void
-    ) throws -> (stat: StatKey?, bytes: Int64) {
+    ) throws -> Int64 {
         let file: any File
         do throws(Errno) {
             file = try folder.createFile(name, mode: 0o666)
@@ -237,16 +236,12 @@ struct Checkout: Sendable {
             throw VaultError.io(error, "cannot write \(item.path)", path: item.path.description)
         }
         creates(item.path)
-        let isProven = try fill(file, with: item)
-        let status = try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
-            try file.status()
-        }
-        return (isProven ? StatKey(status) : nil, status.size)
+        return try fill(file, with: item)
     }
 
     private func write(
         _ item: CheckoutItem, named name: [UInt8], in folder: any Directory
-    ) throws -> (stat: StatKey?, bytes: Int64) {
+    ) throws -> Int64 {
         if let creates { return try writeNew(item, named: name, in: folder, creates) }
         var existing: FileStatus?
         do throws(Errno) {
@@ -265,18 +260,14 @@ struct Checkout: Sendable {
         }
         try Self.require(item, existing)
         let pending = try PendingFile(in: scratch, replacing: existing)
-        let isProven = try fill(pending.file, with: item)
+        let size = try fill(pending.file, with: item)
         do throws(Errno) {
             // The content took time to write: the file must still be the one that was looked at.
             if existing != nil, case .file(let expected) = item.expected {
                 guard try expected.fits(folder.status(of: name)) else { throw .fileExists }
             }
-            let before = try pending.file.status()
             try pending.publish(as: name, in: folder, replacing: existing != nil)
-            // Our own file's numbers: another program may have put its file there since.
-            let after = try pending.file.status()
-            let isUntouched = before.size == after.size && before.modifiedNs == after.modifiedNs
-            return (isProven && isUntouched ? StatKey(after) : nil, after.size)
+            return size
         } catch .fileExists {
             throw Self.changed(item.path)
         } catch {
@@ -284,25 +275,23 @@ struct Checkout: Sendable {
         }
     }
 
-    /// Writes the content; true when it is proven to be what the entry says.
-    private func fill(_ file: any File, with item: CheckoutItem) throws -> Bool {
-        let entry = item.entry
-        if let bytes = try blobs.small(entry) {
+    /// Writes the content and gives its size.
+    private func fill(_ file: any File, with item: CheckoutItem) throws -> Int64 {
+        if let bytes = try blobs.small(item.entry) {
             try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
                 try file.write(bytes.span)
             }
-            guard let hash = entry.contentHash, entry.size == Int64(bytes.count) else { return false }
-            let digest = try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) }
-            return ContentHash(digest: digest) == hash
+            return Int64(bytes.count)
         }
-        try blobs.stream(entry, check: .during) { chunk in
+        var size: Int64 = 0
+        try blobs.stream(item.entry, check: .during) { chunk in
             try pool.checkCancellation()
+            size += Int64(chunk.count)
             try attempt("cannot write \(item.path)", path: item.path.description) { () throws(Errno) in
                 try file.write(chunk)
             }
         }
-        // The hash of a large file would cost as much again; the next look at it pays for it.
-        return false
+        return size
     }
 
     /// The file in the way must be the one that may be replaced.

@@ -59,8 +59,16 @@ struct PendingFile {
         }
     }
 
-    /// Begins the name of a file under way where it can not be in the scratch area; the scanner passes over it.
-    static let foreignPrefix = ".vaultctl-t-".bytes
+    /// Whether a name is that of a file under way outside the scratch area; the scanner passes over it.
+    static func isForeign(_ name: ArraySlice<UInt8>) -> Bool {
+        let prefix = ".vaultctl-t-".bytes
+        guard name.starts(with: prefix) else { return false }
+        let rest = name.dropFirst(prefix.count)
+        func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+        let number = rest.dropFirst(24)
+        return rest.count > 25 && rest.prefix(24).allSatisfy { isDigit($0) || (0x61...0x66).contains($0) }
+            && number.first == UInt8(ascii: "-") && number.dropFirst().allSatisfy(isDigit)
+    }
 
     /// Where a mount lies inside the clone the file is written once more, in the target's folder (spec 03 §13).
     private func copy(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {

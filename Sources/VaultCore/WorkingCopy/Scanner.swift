@@ -197,7 +197,7 @@ struct Scanner: Sendable {
         let (position, isTracked) = tracked.position(of: path)
         guard isTracked else {
             // A leftover of a command that was killed, and nobody's work.
-            if (path.split(separator: UInt8(ascii: "/")).last ?? []).starts(with: PendingFile.foreignPrefix) { return }
+            if PendingFile.isForeign(path.split(separator: UInt8(ascii: "/")).last ?? []) { return }
             if parent.isIgnored || rules.ignoresFile(path) {
                 if collectsIgnored { result.ignored.append(path) }
                 return
@@ -206,8 +206,13 @@ struct Scanner: Sendable {
                 result.skipped.append(SkippedEntry(path: path, reason: .unsafeName))
                 return
             }
-            if path.split(separator: UInt8(ascii: "/")).contains(where: { $0.count > Limits.metadataText }) {
+            let segments = path.split(separator: UInt8(ascii: "/"))
+            if segments.contains(where: { $0.count > Limits.metadataText }) {
                 result.skipped.append(SkippedEntry(path: path, reason: .nameTooLong))
+                return
+            }
+            if segments.count > Limits.editDepth {
+                result.skipped.append(SkippedEntry(path: path, reason: .tooDeep))
                 return
             }
             result.candidates.append(ScanResult.Candidate(path: checked, status: status, tracked: nil))

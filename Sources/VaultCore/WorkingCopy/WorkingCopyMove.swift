@@ -74,7 +74,7 @@ struct WorkingCopyMove {
             throw error
         }
         try Journal.remove(vault.files)
-        store(dirty?.cache ?? tracked, differences, written, tree: to)
+        store(dirty?.cache ?? tracked, differences, tree: to)
         return Outcome(
             changes: TreeDiff.changes(differences.filter { !$0.isSameContent }),
             keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
@@ -136,12 +136,10 @@ struct WorkingCopyMove {
     }
 
     private func store(
-        _ cache: StatCache, _ differences: [TreeDifference], _ written: Checkout.Outcome, tree: ObjectID
+        _ cache: StatCache, _ differences: [TreeDifference], tree: ObjectID
     ) {
-        var stats: [VaultPath: StatKey] = [:]
-        for item in written.written { stats[item.path] = item.stat }
         var cache = cache
-        cache.apply(differences.map { TreeEditor.Edit(path: $0.path, entry: $0.new) }, tree: tree) { stats[$0] }
+        cache.apply(differences.map { TreeEditor.Edit(path: $0.path, entry: $0.new) }, tree: tree) { _ in nil }
         cache.store(layout: vault.layout, scratch: scratch)
     }
 }
