@@ -83,9 +83,9 @@ struct MendingTests {
         #expect(pushed.new == head)
         #expect(throws: VaultError.self) { try first.commit(CommitOptions(message: "again", amend: true)) }
         let state = try first.loadState()
-        let parent = try #require(
-            try CommitGraph(store: first.store, cipher: first.cipher)
-                .parents(try #require(head)).first)
+        let committed = try #require(head)
+        let graph = CommitGraph(store: first.store, cipher: first.cipher)
+        let parent = try #require(try graph.parents(committed).first)
         do {
             let lock = try first.lock()
             try first.moveRef(state.headRef, from: state.head, to: parent, scratch: lock.scratch)
