@@ -132,8 +132,9 @@ private struct FsckOperation {
         let state = Locked((damaged: [ObjectID: String](), bytes: Int64(0), done: 0))
         let store = vault.store
         let observer = observer
-        try vault.environment.pool.forEach(count: (ids.count + 31) / 32) { index in
-            for id in ids[index * 32..<min(ids.count, index * 32 + 32)] {
+        let group = vault.environment.pool.groupSize(of: ids.count, most: 32)
+        try vault.environment.pool.forEach(count: (ids.count + group - 1) / group) { index in
+            for id in ids[index * group..<min(ids.count, (index + 1) * group)] {
                 var problem: String?
                 var size: Int64 = 0
                 do {
@@ -176,8 +177,9 @@ private struct FsckOperation {
         let uses = blobs.filter { damaged[$0.key] == nil && $0.value.isHeld }.sorted { $0.key < $1.key }
         let reader = BlobReader(store: vault.store, cipher: vault.cipher)
         let problems = Locked<[FsckReport.Finding]>([])
-        try vault.environment.pool.forEach(count: (uses.count + 31) / 32) { index in
-            for use in uses[index * 32..<min(uses.count, index * 32 + 32)] {
+        let group = vault.environment.pool.groupSize(of: uses.count, most: 32)
+        try vault.environment.pool.forEach(count: (uses.count + group - 1) / group) { index in
+            for use in uses[index * group..<min(uses.count, (index + 1) * group)] {
                 try vault.environment.pool.checkCancellation()
                 do {
                     try open(use.value.entry, with: reader)

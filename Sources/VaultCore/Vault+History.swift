@@ -14,23 +14,36 @@ extension Vault {
         guard let range = try range(options.revision, resolver, state, graph) else { return }
         var entries: [LogEntry] = []
         var count = 0
+        // Signatures are checked on all cores, some commits at a time.
+        var block: [(id: ObjectID, commit: CommitObject)] = []
+        let blockSize = options.checkSignatures ? 64 : 1
+        func deliver() throws -> Bool {
+            defer { block.removeAll(keepingCapacity: true) }
+            let ready = block
+            var signatures: [SignatureStatus?] = ready.map { _ in nil }
+            if options.checkSignatures {
+                signatures = try environment.pool.map(count: ready.count) { checker.status(of: ready[$0].commit) }
+            }
+            for ((id, commit), signature) in zip(ready, signatures) {
+                var entry = LogEntry(commit: try describe(id, commit, index: state.index, signature: signature))
+                if options.includeChanges {
+                    entry.changes = TreeDiff.changes(
+                        try differences(id, commit, graph, trees).filter { !$0.isSameContent })
+                }
+                if options.reverse { entries.append(entry) } else if try !body(entry) { return false }
+            }
+            return true
+        }
         let walk = HistoryWalk(
             graph: graph, firstParent: options.firstParent, isLazy: options.limit != nil && range.included == nil)
         try walk.run(from: range.starts, within: range.included) { (id, commit) in
             if let limit = options.limit, count >= limit { return false }
             if !options.paths.isEmpty, try !touches(id, commit, options.paths, graph, trees) { return true }
             count += 1
-            let signature = options.checkSignatures ? checker.status(of: commit) : nil
-            var entry = LogEntry(commit: try describe(id, commit, index: state.index, signature: signature))
-            if options.includeChanges {
-                entry.changes = TreeDiff.changes(try differences(id, commit, graph, trees).filter { !$0.isSameContent })
-            }
-            if options.reverse {
-                entries.append(entry)
-                return true
-            }
-            return try body(entry)
+            block.append((id, commit))
+            return block.count < blockSize ? true : try deliver()
         }
+        guard try deliver() else { return }
         for entry in entries.reversed() where try !body(entry) { return }
     }
 

@@ -24,6 +24,12 @@ package struct WorkerPool: Sendable {
         WorkerPool(uninterrupted: threads)
     }
 
+    /// How many of `count` pieces one thread takes at once: up to `most` where they are many, one where they are few and
+    /// may be large.
+    package func groupSize(of count: Int, most: Int) -> Int {
+        max(1, min(most, count / (threads * 8)))
+    }
+
     /// Throws when the work should stop here: long pieces of work ask between two steps.
     ///
     /// - Throws: what the cancellation throws, or `CancellationError` in a task that was cancelled.
