@@ -79,7 +79,7 @@ enum InitCommand {
         options.format = try call.choice(format).flatMap(Int.init) ?? 1
         let directory = try call.arguments.allPositionals.first.map { try call.place($0) } ?? call.workingDirectory
         if let server = try ServerChoice.new(call) {
-            try ServerPlace.check(server, clone: directory, call)
+            try ServerPlace.check(server, clone: ServerPlace.real(directory, call), call)
             options.server = server.text
         }
         let outer = try NewVaultPlace(call: call).check(directory)

@@ -7,13 +7,11 @@ enum ServerPlace {
     /// Refuses a folder that is the clone itself or lies in the store of a vault: a clone that publishes to itself
     /// finds everything there already, and what is put into a store is in the way of its vault.
     ///
-    /// * `root`: The clone, which need not exist yet.
+    /// * `own`: The clone, which need not exist yet, without links on the way.
     /// - Throws: `refused`.
-    static func check(_ address: ServerAddress, clone root: FilePath, _ call: Call) throws {
+    static func check(_ address: ServerAddress, clone own: FilePath, _ call: Call) throws {
         guard case .folder(let typed) = address.place else { return }
-        let fileSystem = call.surroundings.vault.fileSystem
-        let place = real(typed, fileSystem)
-        let own = real(root, fileSystem)
+        let place = real(typed, call)
         guard place != own, place != own.appending(component: NewVaultPlace.store) else {
             throw VaultError(
                 .refused, "the server \(typed.text) is this clone itself", hint: "--server URL names another",
@@ -27,7 +25,8 @@ enum ServerPlace {
     }
 
     /// The path without links, also where its end does not exist yet.
-    private static func real(_ path: FilePath, _ fileSystem: any FileSystem) -> FilePath {
+    static func real(_ path: FilePath, _ call: Call) -> FilePath {
+        let fileSystem = call.surroundings.vault.fileSystem
         var missing: [[UInt8]] = []
         var existing = path
         while true {
