@@ -162,12 +162,30 @@ final class Call: Sendable {
     /// - Throws: `refused` for one in the store of a vault, whose files (the key among them) it would replace.
     func outputPlace(_ typed: [UInt8]) throws -> FilePath {
         let path = try place(typed)
+        try refuseStore(path, typed: path)
+        return path
+    }
+
+    /// A place where a result may be written, also through a link that stands there.
+    /// - Throws: as `outputPlace`.
+    func outputFile(_ typed: [UInt8]) throws -> FilePath {
+        let path = try outputPlace(typed)
+        let real: FilePath
+        do throws(Errno) {
+            real = try surroundings.vault.fileSystem.outputPlace(path).path
+        } catch {
+            throw VaultError.io(error, "cannot write \(path.text)", path: path.text)
+        }
+        try refuseStore(real, typed: path)
+        return real
+    }
+
+    private func refuseStore(_ path: FilePath, typed: FilePath) throws {
         let folder = (try? surroundings.vault.fileSystem.canonicalPath(path.parent)) ?? path.parent
         guard !folder.components.contains(NewVaultPlace.store), path.lastComponent != NewVaultPlace.store else {
             throw VaultError(
-                .refused, "\(path.text) lies in .sg_vault, which belongs to a vault alone", path: path.text)
+                .refused, "\(typed.text) lies in .sg_vault, which belongs to a vault alone", path: typed.text)
         }
-        return path
     }
 
     /// A path as a message shows it: relative to where the user stands when it lies at or below that.

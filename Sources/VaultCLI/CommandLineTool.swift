@@ -62,6 +62,8 @@ package struct CommandLineTool: Sendable {
     private func perform(_ arguments: ParsedArguments) -> Run {
         guard let verb = arguments.verb else { return .finished(ExitCode.internalError.rawValue) }
         let messages = messages(for: arguments)
+        var surroundings = surroundings
+        surroundings.vault = surroundings.vault.telling { messages.note($0) }
         let direct = Call(
             verb: verb, arguments: arguments, surroundings: surroundings,
             output: Output(sink: surroundings.standardOutput), messages: messages)
@@ -110,10 +112,23 @@ package struct CommandLineTool: Sendable {
             if !call.isJSON { try? call.output.flush() }
             pager?.finish()
             return tell(
-                Failure(error, secrets: call.messages.secrets, here: call.workingDirectory), verb: call.verb.name,
+                Failure(stopped(error) ?? error, secrets: call.messages.secrets, here: call.workingDirectory),
+                verb: call.verb.name,
                 isJSON: call.isJSON,
                 output: call.output,
                 messages: call.messages, verbosity: call.verbosity)
+        }
+    }
+
+    /// The signal that ended a wait, which is told in place of the system call that it ended.
+    private func stopped(_ error: any Error) -> (any Error)? {
+        let interrupted = "\(Errno.interrupted)"
+        guard error as? Errno == .interrupted || (error as? VaultError)?.cause == interrupted else { return nil }
+        do throws(Interruption) {
+            try surroundings.cancellation.check()
+            return nil
+        } catch {
+            return error
         }
     }
 

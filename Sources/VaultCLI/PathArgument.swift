@@ -63,12 +63,21 @@ struct PathArgument {
         return path
     }
 
-    /// How a path of the vault is typed from the current directory.
+    /// How a path of the vault is typed from the current directory; a slash at its end stays.
+    ///
+    /// The answer can be given back as an argument: `./` stands before what would be taken for something else.
     func typed(_ path: [UInt8]) -> [UInt8] {
+        let slash = [UInt8(ascii: "/")]
         let components = FilePath(bytes: path).components
         let shared = zip(components, prefix).prefix { $0 == $1 }.count
         let up = [[UInt8]](repeating: Array("..".utf8), count: prefix.count - shared)
-        return Array((up + components[shared...]).joined(separator: [UInt8(ascii: "/")]))
+        let end = path.last == slash.first ? slash : []
+        let plain = Array((up + components[shared...]).joined(separator: slash))
+        if plain.isEmpty { return Array(".".utf8) + end }
+        let isOption = plain.first == UInt8(ascii: "-")
+        let isFromRoot = plain.starts(with: Array(":/".utf8))
+        let isKey = KeyText.kind(of: plain.span) != .unknown || Redaction.isBareKey(plain)
+        return (isOption || isFromRoot || isKey ? Array("./".utf8) : []) + plain + end
     }
 
     private func append(_ more: [[UInt8]], to components: inout [[UInt8]], _ typed: [UInt8]) throws {

@@ -29,7 +29,9 @@ enum VaultPlace {
         if call.surroundings.filled("VAULTCTL_SERVER") != nil {
             call.messages.note("VAULTCTL_SERVER is for init and clone only; this vault talks to the server it records")
         }
-        var options = OpenOptions(lockTimeout: try lockTimeout(call), verb: call.verb.name)
+        // A dry run leaves no trace in the lock file.
+        let verb = call.has(PushCommand.dryRun) ? "" : call.verb.name
+        var options = OpenOptions(lockTimeout: try lockTimeout(call), verb: verb)
         options.key = key ?? { try SecretInput(call: call).accessKey(for: "the vault in \(call.shown(root))") }
         let vault = try Vault.open(root: root, options: options, environment: call.surroundings.vault)
         if vault.mode != .bare {

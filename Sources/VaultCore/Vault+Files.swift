@@ -87,8 +87,23 @@ extension Vault {
         return content
     }
 
-    /// Writes the bytes of a file to a local file, which gets its name only when all of them were checked.
+    /// Writes the bytes of a file to a local file, which is replaced only when all of them were checked and keeps its
+    /// mode.
+    ///
+    /// A link is followed. What is no regular file is written into, as a shell's redirection would.
     package func export(_ path: VaultPath, revision: String? = nil, to target: FilePath) throws -> FileInfo {
+        let place = try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
+            try environment.fileSystem.outputPlace(target)
+        }
+        switch place {
+        case .file(let place, let mode): return try export(path, revision, replacing: place, mode)
+        case .stream(let place): return try export(path, revision, into: place)
+        }
+    }
+
+    private func export(
+        _ path: VaultPath, _ revision: String?, replacing target: FilePath, _ mode: UInt32?
+    ) throws -> FileInfo {
         guard let name = target.lastComponent else {
             throw VaultError(.usage, "\(target.text) is not the name of a file", path: target.text)
         }
@@ -98,7 +113,8 @@ extension Vault {
         let random = try crypto("random names") { () throws(CryptoError) in try environment.random.bytes(6) }
         let temporary = ".".bytes + name.prefix(100) + ".part-".bytes + Hex.encode(random.span)
         let file = try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
-            try folder.createFile(temporary, mode: 0o666)
+            // What replaces a file that others can not read must not be readable for a moment either.
+            try folder.createFile(temporary, mode: mode == nil ? 0o666 : 0o600)
         }
         do {
             let info = try read(path, revision: revision, check: .during) { chunk in
@@ -107,6 +123,7 @@ extension Vault {
                 }
             }
             try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
+                if let mode { try file.setMode(mode) }
                 try file.sync()
                 try folder.rename(temporary, to: folder, as: name, replacing: true)
             }
@@ -114,6 +131,20 @@ extension Vault {
         } catch {
             try? folder.removeFile(temporary)
             throw error
+        }
+    }
+
+    /// Nothing can be taken back here, so every byte is checked before the first is written.
+    private func export(_ path: VaultPath, _ revision: String?, into target: FilePath) throws -> FileInfo {
+        // Whoever reads at the other end is not disturbed for a file that is not there.
+        _ = try file(path, revision)
+        let stream = try attempt("cannot write to \(target.text)", path: target.text) { () throws(Errno) in
+            try environment.fileSystem.openStream(target)
+        }
+        return try read(path, revision: revision, check: .before) { chunk in
+            try attempt("cannot write to \(target.text)", path: target.text) { () throws(Errno) in
+                try stream.write(chunk)
+            }
         }
     }
 

@@ -7,6 +7,8 @@ public struct OpenOptions: Sendable {
     /// Seconds to wait for another command that changes the clone.
     public var lockTimeout: Double
     /// The name of the operation, for the message that other commands show while this one holds the lock.
+    ///
+    /// Empty for one that changes nothing: then the lock is taken without a change to its file.
     public var verb: String
     /// Gives the key of a bare clone, which holds none.
     ///

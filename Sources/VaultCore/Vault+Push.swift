@@ -142,7 +142,7 @@ private struct PushOperation {
                 throw VaultError(
                     .leaseBroken,
                     "the branch on \(remote.location) is at \(snapshot.head?.text ?? "nothing"), not at "
-                        + "\((lease ?? baseline)?.text ?? "nothing")", hint: "vaultctl fetch")
+                        + "\((lease ?? baseline)?.text ?? "nothing")", hint: "vaultctl pull")
             }
             return
         }

@@ -16,6 +16,17 @@ package protocol FileSystem: Sendable {
     func currentDirectory() throws(Errno) -> FilePath
     /// Reads a whole file named by the user, at most `limit` bytes; `Errno.fileTooLarge` beyond.
     func readFile(_ path: FilePath, limit: Int) throws(Errno) -> [UInt8]
+    /// Opens what is no regular file (a device, a FIFO) for writing into it; links are followed. A FIFO is waited for
+    /// until somebody reads it, or until a noted signal (`Errno.interrupted`).
+    func openStream(_ path: FilePath) throws(Errno) -> any File
+    /// Where the link at a path leads, as it is written in the link.
+    func linkTarget(of path: FilePath) throws(Errno) -> FilePath
+}
+
+/// For file systems that hold nothing but files, folders and links that are resolved in them.
+extension FileSystem {
+    package func openStream(_ path: FilePath) throws(Errno) -> any File { throw .notSupported }
+    package func linkTarget(of path: FilePath) throws(Errno) -> FilePath { throw .notSupported }
 }
 
 /// An open directory.

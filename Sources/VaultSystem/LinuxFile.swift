@@ -4,15 +4,21 @@ internal import Glibc
 /// An open file of the operating system; the descriptor is closed with the last reference.
 package final class LinuxFile: File {
     let descriptor: Int32
+    /// Whether reading and writing can take as long as somebody else likes; then a noted signal ends the wait.
+    private let waits: Bool
 
     /// Takes over an open descriptor.
-    init(owning descriptor: Int32) {
+    init(owning descriptor: Int32, waits: Bool = false) {
         self.descriptor = descriptor
+        self.waits = waits
     }
 
     /// A second handle on a descriptor that stays the caller's, for example standard input.
+    ///
+    /// What it is connected to is not known, so a noted signal ends reading and writing with `Errno.interrupted`.
     package init(duplicating descriptor: Int32) throws(Errno) {
         self.descriptor = try Syscalls.call { fcntl(descriptor, F_DUPFD_CLOEXEC, 3) }
+        waits = true
     }
 
     deinit {
@@ -21,7 +27,17 @@ package final class LinuxFile: File {
 
     package func read(into buffer: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
         // The buffer is the caller's and as long as it says.
-        try Syscalls.count { unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
+        guard waits else {
+            return try Syscalls.count { unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count) }
+        }
+        while true {
+            try Waiting.forData(on: descriptor)
+            let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            let code = errno
+            // Another reader may have been faster.
+            if code != EINTR, code != EAGAIN { throw Errno(rawValue: code) }
+        }
     }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(Errno) -> Int {
@@ -30,7 +46,7 @@ package final class LinuxFile: File {
     }
 
     package func write(_ bytes: Span<UInt8>) throws(Errno) {
-        try Self.writeAll(bytes, to: descriptor)
+        try Self.writeAll(bytes, to: descriptor, waits: waits)
     }
 
     package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(Errno) {
@@ -58,9 +74,12 @@ package final class LinuxFile: File {
     }
 
     /// Writes all bytes to a descriptor, continuing after short writes.
-    static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32) throws(Errno) {
+    ///
+    /// * `waits`: A noted signal ends the wait for a slow reader.
+    static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32, waits: Bool = false) throws(Errno) {
         var done = 0
         while done < bytes.count {
+            if waits { try Waiting.forRoom(on: descriptor) }
             let rest = bytes.extracting(done...)
             var failure: Errno?
             // The span's memory is lent for one call; withUnsafeBytes passes no typed error on.
@@ -72,6 +91,8 @@ package final class LinuxFile: File {
                     return 0
                 }
             }
+            // Less room than the wait told of: wait again.
+            if waits, failure == .wouldBlock { continue }
             if let failure { throw failure }
         }
     }

@@ -44,12 +44,54 @@ package struct LinuxFileSystem: FileSystem {
         return try file.readToEnd(limit: limit, sizeHint: Int(clamping: file.status().size))
     }
 
-    /// Opens a file named by the user for reading; links are followed, and a FIFO is waited for.
+    /// Opens a file named by the user for reading; links are followed.
+    ///
+    /// A FIFO is waited for when it is read, not here, so that a noted signal ends the wait.
     package func openFile(_ path: FilePath) throws(Errno) -> LinuxFile {
         try unsafe Syscalls.withPath(path) { start throws(Errno) in
-            LinuxFile(owning: try Syscalls.call { unsafe vs_open_at(AT_FDCWD, start, O_RDONLY, 0) })
+            let descriptor = try Syscalls.call { unsafe vs_open_at(AT_FDCWD, start, O_RDONLY | O_NONBLOCK, 0) }
+            var found = vs_status()
+            let isKnown = unsafe vs_status_of_descriptor(descriptor, &found) == 0
+            return LinuxFile(owning: descriptor, waits: !isKnown || FileKind(mode: found.kind) != .regular)
         }
     }
+
+    package func openStream(_ path: FilePath) throws(Errno) -> any File {
+        try unsafe Syscalls.withPath(path) { start throws(Errno) in
+            while true {
+                do throws(Errno) {
+                    let descriptor = try Syscalls.call {
+                        unsafe vs_open_at(AT_FDCWD, start, O_WRONLY | O_NONBLOCK, 0)
+                    }
+                    return LinuxFile(owning: descriptor, waits: true)
+                } catch {
+                    var found = vs_status()
+                    guard error == .noSuchDevice, unsafe vs_status_of_path(start, 1, &found) == 0,
+                        found.kind == Self.fifo
+                    else { throw error }
+                }
+                // Nobody reads from it yet.
+                try Waiting.pause(milliseconds: 20)
+            }
+        }
+    }
+
+    package func linkTarget(of path: FilePath) throws(Errno) -> FilePath {
+        try unsafe Syscalls.withPath(path) { start throws(Errno) in
+            var target = [UInt8](repeating: 0, count: 4096)
+            // As many bytes are written as fit into the array; they are not terminated.
+            let count = try Syscalls.count {
+                unsafe target.withUnsafeMutableBytes { buffer in
+                    guard let place = unsafe buffer.bindMemory(to: CChar.self).baseAddress else { return 0 }
+                    return unsafe readlink(start, place, buffer.count)
+                }
+            }
+            return FilePath(bytes: Array(target.prefix(count)))
+        }
+    }
+
+    /// The type bits of a FIFO in `st_mode`.
+    private static let fifo: UInt32 = 0o010000
 }
 
 extension FileStatus {

@@ -13,12 +13,13 @@ package enum Subprocess {
 
     /// Runs a command through `/bin/sh -c`, without input, and collects what it writes; standard error is passed
     /// through.
-    /// - Throws: `Errno.fileTooLarge` when it writes more than `limit` bytes; it is ended then.
+    /// - Throws: `Errno.fileTooLarge` when it writes more than `limit` bytes, `.interrupted` after a signal; it is ended
+    ///   then.
     package static func capture(
         _ command: String, removingFromEnvironment removed: Set<String>, limit: Int
     ) throws(Errno) -> Outcome {
         let ends = try makePipe()
-        let reading = LinuxFile(owning: ends.reading)
+        let reading = LinuxFile(owning: ends.reading, waits: true)
         let process: Int32
         do throws(Errno) {
             process = try spawn(command, without: removed, input: -1, output: ends.writing)
@@ -29,12 +30,43 @@ package enum Subprocess {
         }
         do throws(Errno) {
             let output = try reading.readToEnd(limit: limit)
-            return Outcome(exitCode: try wait(process), output: output)
+            // It may go on after it has closed its output.
+            return Outcome(exitCode: try waitForEnd(of: process), output: output)
         } catch {
-            _ = kill(process, SIGKILL)
-            _ = try? wait(process)
+            end(process)
             throw error
         }
+    }
+
+    /// Waits for a command; a noted signal ends the wait with `Errno.interrupted`.
+    private static func waitForEnd(of process: Int32) throws(Errno) -> Int32 {
+        var stepMs: Int32 = 1
+        while true {
+            if let code = try endedCode(of: process) { return code }
+            try Waiting.pause(milliseconds: stepMs)
+            stepMs = min(stepMs * 2, 20)
+        }
+    }
+
+    /// Asks a command to end, makes it end a moment later, and takes its exit code from the system.
+    private static func end(_ process: Int32) {
+        _ = kill(process, SIGTERM)
+        for _ in 0..<20 {
+            // Gone, or no child any more.
+            do throws(Errno) {
+                if try endedCode(of: process) != nil { return }
+            } catch { return }
+            _ = poll(nil, 0, 5)
+        }
+        _ = kill(process, SIGKILL)
+        _ = try? wait(process)
+    }
+
+    /// The exit code of a command that has ended; nil while it runs.
+    private static func endedCode(of process: Int32) throws(Errno) -> Int32? {
+        var status: Int32 = 0
+        let found = try Syscalls.call { unsafe waitpid(process, &status, WNOHANG) }
+        return found == 0 ? nil : vs_exit_code(status)
     }
 
     /// Runs a command on the user's terminal and waits for it; gives its exit code.

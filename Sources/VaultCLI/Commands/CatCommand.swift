@@ -6,14 +6,16 @@ internal import VaultSystem
 enum CatCommand {
     static let revision = ListCommand.revision
     static let outputFile = OptionSpec.value(
-        "-o", argument: "FILE", help: "write to FILE, complete or not at all", completion: .file)
+        "-o", argument: "FILE", help: "write to FILE, complete or not at all; '-' is standard output", completion: .file
+    )
     static let data = OptionSpec.flag("--data", help: "with --json: also the bytes, in base64")
 
     static let verb = Verb(
         words: ["cat"], group: .work, summary: "print files of the vault",
         paragraph: """
             Prints the exact bytes of files at the head or at a revision, decrypted from the store, whatever the \
-            working copy holds. With --json it tells about one file instead.
+            working copy holds. With --json it tells about one file instead. FILE keeps its mode when it exists; a link \
+            is followed, and a device or FIFO is written into.
             """,
         synopsis: ["cat [--rev REV] [-o FILE] [--data] PATH..."], options: [revision, outputFile, data],
         positionals: [
@@ -33,12 +35,16 @@ enum CatCommand {
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try call.arguments.allPositionals.map { try typed.file($0) }
         let revision = try call.arguments.last(revision).map { try call.revision($0) }
-        if call.has(outputFile) || call.isJSON, paths.count > 1 {
+        let target = call.arguments.last(outputFile).flatMap { $0 == [UInt8(ascii: "-")] ? nil : $0 }
+        if target != nil || call.isJSON, paths.count > 1 {
             throw Usage.error("option '\(call.isJSON ? "--json" : "-o")' takes one PATH", about: [call.verb])
         }
-        if let target = call.arguments.last(outputFile) {
+        if call.isJSON, target == nil, call.has(outputFile) {
+            throw Usage.error("with '--json' standard output is taken, so '-o' needs a file", about: [call.verb])
+        }
+        if let target {
             let info = try vault.export(
-                paths[0], revision: revision, to: try call.outputPlace(target))
+                paths[0], revision: revision, to: try call.outputFile(target))
             return call.isJSON ? try call.answer(FileAnswer(info: info, data: nil)) : .ok
         }
         if call.isJSON {

@@ -52,6 +52,7 @@ enum CloneCommand {
         let directory = try call.place(
             positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
         let outer = try NewVaultPlace(call: call).check(directory)
+        try ServerPlace.check(server, clone: ServerPlace.real(directory, call), call)
         let options = CloneOptions(bare: call.has(bare), readOnly: call.has(readOnly), server: server.text)
         let key = try CloneKey(access, options: options)
         let observer = call.observer()

@@ -45,11 +45,20 @@ struct CommitMessage {
         let status = try vault.status(StatusOptions(paths: options.paths))
         guard !status.changes.isEmpty || options.allowEmpty || status.mergeInProgress else { return nil }
         let text = try edit(template(status), in: vault.rootPath)
-        let message = text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("#") }
-            .joined(separator: "\n")
+        let message = Self.withoutTemplate(text)
         let trimmed = TextLayout.withoutSuffix(message) { $0.isWhitespace }.trimmingPrefix { $0.isNewline }
         guard !trimmed.isEmpty else { throw VaultError(.cancelled, "the message is empty, so nothing was committed") }
         return try Self.checked(String(trimmed))
+    }
+
+    /// The lines that do not begin with `#`, ended by LF whatever the editor ends them with.
+    ///
+    /// By bytes, because CR LF is one character of a text.
+    static func withoutTemplate(_ text: String) -> String {
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let kept = lines.filter { $0.first != UInt8(ascii: "#") }
+            .map { $0.last == UInt8(ascii: "\r") ? $0.dropLast() : $0 }
+        return kept.map { String(Substring($0)) }.joined(separator: "\n")
     }
 
     private func read(_ file: [UInt8]) throws -> [UInt8] {

@@ -77,8 +77,11 @@ enum InitCommand {
         if call.has(printKey) { try SecretOutput(call: call).checkOutput() }
         var options = CreateOptions(existing: call.has(existing))
         options.format = try call.choice(format).flatMap(Int.init) ?? 1
-        options.server = try ServerChoice.new(call)?.text
         let directory = try call.arguments.allPositionals.first.map { try call.place($0) } ?? call.workingDirectory
+        if let server = try ServerChoice.new(call) {
+            try ServerPlace.check(server, clone: ServerPlace.real(directory, call), call)
+            options.server = server.text
+        }
         let outer = try NewVaultPlace(call: call).check(directory)
         let key = try key(call)
         if let keyFile = call.arguments.last(keyOut) {

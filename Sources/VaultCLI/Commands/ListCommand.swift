@@ -16,7 +16,8 @@ enum ListCommand {
         words: ["ls"], group: .work, summary: "list what the vault holds",
         paragraph: """
             Lists the entries of a folder (default: the current one) at the head or at a revision, from the encrypted \
-            store, whatever the working copy holds. Folders end in '/'.
+            store, whatever the working copy holds. Folders end in '/'. Paths are told from the current directory, as \
+            other verbs take them; with --json from the vault's root.
             """,
         synopsis: ["ls [-r] [-l] [--tree] [--rev REV] [--ids] [--porcelain | -z] [PATH]"],
         options: [recursive, long, tree, revision, ids, porcelain, zero],
@@ -40,7 +41,7 @@ enum ListCommand {
         style.isLong = call.has(long)
         style.showsIDs = call.has(ids)
         style.form = call.has(zero) ? .zero : call.has(porcelain) ? .porcelain : call.has(tree) ? .tree : .plain
-        return try call.answer(ListAnswer(entries: entries, base: folder, style: style))
+        return try call.answer(ListAnswer(entries: entries, base: folder, style: style, typed: typed))
     }
 }
 
@@ -57,6 +58,8 @@ struct ListAnswer: Rendered {
     /// The folder that was listed; nil for the root.
     let base: VaultPath?
     let style: Style
+    /// Tells paths from the current directory; nil from the vault's root.
+    let typed: PathArgument?
 
     func writeText(to text: TextRenderer) throws {
         let output = text.call.output
@@ -100,7 +103,8 @@ struct ListAnswer: Rendered {
     }
 
     private func name(_ entry: ListEntry) -> [UInt8] {
-        entry.path.bytes + (entry.kind == .folder ? [UInt8(ascii: "/")] : [])
+        let path = entry.path.bytes + (entry.kind == .folder ? [UInt8(ascii: "/")] : [])
+        return typed?.typed(path) ?? path
     }
 
     func jsonMembers() -> [JSONMember] {

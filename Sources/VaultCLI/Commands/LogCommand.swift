@@ -13,7 +13,7 @@ enum LogCommand {
         words: ["log"], group: .work, summary: "show the history",
         paragraph: """
             Shows the commits that lead to a revision (default: the head), newest first. A range A..B shows what B has \
-            and A lacks. With PATH only commits that change something at or below it. --json always tells what each \
+            and A lacks; a side that is left out is the head. With PATH only commits that change something at or below it. --json always tells what each \
             commit changed; renames are told as a deletion and an addition.
             """,
         synopsis: ["log [--oneline] [-n N] [--first-parent] [--reverse] [--show-signature] [REV] [-- PATH...]"],

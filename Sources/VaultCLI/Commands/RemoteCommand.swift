@@ -16,7 +16,10 @@ enum RemoteCommand {
     private static let exits: [Verb.Exit] = [
         .init(.ok), .init(.notFound, "there is no such remote"), .init(.rejected, "the name is taken"), .init(.auth),
     ]
-    private static let checkedExits = exits + [.init(.network, "the server does not answer")]
+    private static let checkedExits =
+        exits + [
+            .init(.network, "the server does not answer"), .init(.refused, "the server is this clone itself"),
+        ]
 
     private static let list = Verb(
         words: ["remote", "list"], group: .share, summary: "list the saved remotes",
@@ -145,6 +148,7 @@ enum RemoteCommand {
         let name = try call.textPositional(0) ?? ""
         let vault = try VaultPlace.open(call)
         let address = try url.map { try ServerAddress.parse($0, relativeTo: call.workingDirectory) }
+        if let address { try ServerPlace.check(address, clone: vault.rootPath, call) }
         if let address, !call.has(noCheck) {
             let remote = try RemoteOpener.open(address, vaultID: vault.vaultID, call: call)
             if remote.createsOnWrite {

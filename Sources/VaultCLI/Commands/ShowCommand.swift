@@ -37,7 +37,7 @@ enum ShowCommand {
             return .ok
         case .folder(let path, let commit):
             let entries = try vault.list(path, recursive: false, revision: commit.text)
-            return try call.answer(ListAnswer(entries: entries, base: path, style: .init()))
+            return try call.answer(ListAnswer(entries: entries, base: path, style: .init(), typed: nil))
         }
     }
 }

@@ -15,7 +15,8 @@ enum StatusCommand {
         paragraph: """
             Compares the working copy with the head and tells how the head relates to what is known of the remote, with \
             the age of that knowledge. Nothing is asked of the remote without --fetch. Marks: A added, M modified, D \
-            deleted, U conflict, ! ignored, ? not committed because it can not be.
+            deleted, U conflict, ! ignored, ? not committed because it can not be. Paths are told from the current \
+            directory; with -s, -z and --json from the vault's root, as ':/PATH' takes them.
             """,
         synopsis: ["status [-s | -z] [--fetch] [--ignored] [--exit-code] [PATH]..."],
         options: [porcelain, zero, fetch, ignored, exitCode],
@@ -55,7 +56,8 @@ enum StatusCommand {
     private static func report(_ call: Call, _ vault: Vault) throws -> ExitCode {
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try typed.paths(call.arguments.allPositionals) ?? []
-        let report = try vault.status(StatusOptions(paths: paths, includeIgnored: call.has(ignored)))
+        var report = try vault.status(StatusOptions(paths: paths, includeIgnored: call.has(ignored)))
+        report.restrictLeftOut(to: paths)
         if let lost = report.overwrittenHead {
             call.messages.warning("another program moved the head; commit \(lost.text) is no longer part of the branch")
         }
@@ -65,8 +67,25 @@ enum StatusCommand {
         let style: StatusAnswer.Style = call.has(zero) ? .zero : call.has(porcelain) ? .porcelain : .long
         let exit: ExitCode = call.has(exitCode) && !report.isClean ? .negative : .ok
         return try call.answer(
-            StatusAnswer(report: report, root: vault.rootPath, style: style, showsIgnored: call.has(ignored)),
+            StatusAnswer(
+                report: report, root: vault.rootPath, typed: typed, style: style, showsIgnored: call.has(ignored)),
             exit: exit)
+    }
+}
+
+extension StatusReport {
+    /// Keeps of what is left out of commits, or ignored, only what lies at or below one of some paths, or what one of
+    /// them lies in; without paths everything.
+    fileprivate mutating func restrictLeftOut(to paths: [VaultPath]) {
+        guard !paths.isEmpty else { return }
+        let wanted = paths.map { FilePath(bytes: $0.bytes).components }
+        func concerns(_ path: [UInt8]) -> Bool {
+            let components = FilePath(bytes: path).components
+            return wanted.contains { components.starts(with: $0) || $0.starts(with: components) }
+        }
+        unreadable.removeAll { !concerns($0.path) }
+        skipped.removeAll { !concerns($0.path) }
+        ignored.removeAll { !concerns($0) }
     }
 }
 
@@ -76,6 +95,8 @@ private struct StatusAnswer: Rendered {
 
     let report: StatusReport
     let root: FilePath
+    /// Where the long form tells paths from.
+    let typed: PathArgument
     let style: Style
     let showsIgnored: Bool
 
@@ -106,17 +127,17 @@ private struct StatusAnswer: Rendered {
         try text.line(remoteLine(text))
         if report.mergeInProgress {
             try text.line("A merge is under way")
-            for path in report.conflicts { try text.path("U", path.bytes, as: .bad, indent: 2) }
+            for path in report.conflicts { try text.path("U", typed.typed(path.bytes), as: .bad, indent: 2) }
         }
         if !report.changes.isEmpty {
             try text.line("Changes:")
-            try text.changes(report.changes, indent: 2)
+            try text.changes(report.changes, indent: 2, typed: typed)
         }
         try left(report.unreadable, "Can not be read:", text)
         try left(report.skipped, "Left out of commits:", text)
         if showsIgnored, !report.ignored.isEmpty {
             try text.line("Ignored:")
-            for path in report.ignored { try text.path("!", path, as: .faint, indent: 2) }
+            for path in report.ignored { try text.path("!", typed.typed(path), as: .faint, indent: 2) }
         }
         if report.stashCount > 0 { try text.line("Stashes: \(report.stashCount)") }
         if report.isClean { try text.line("Nothing to commit") }
@@ -125,7 +146,7 @@ private struct StatusAnswer: Rendered {
     private func left(_ entries: [SkippedEntry], _ title: String, _ text: TextRenderer) throws {
         guard !entries.isEmpty else { return }
         try text.line(title)
-        for entry in entries { try text.path("?", entry.path, as: .bad, indent: 2) }
+        for entry in entries { try text.path("?", typed.typed(entry.path), as: .bad, indent: 2) }
     }
 
     private func remoteLine(_ text: TextRenderer) -> String {

@@ -22,9 +22,16 @@ struct SettingsFile: Sendable {
     static func read(_ origin: Origin, _ path: FilePath, fileSystem: any FileSystem) throws -> SettingsFile? {
         let bytes: [UInt8]
         do throws(Errno) {
+            // Whoever fills a FIFO need never come, and a device need never end.
+            switch try fileSystem.status(of: path, followLinks: true).kind {
+            case .regular, .directory: break
+            case .symbolicLink, .other, .unknown: throw .invalidArgument
+            }
             bytes = try fileSystem.readFile(path, limit: limit)
         } catch .noSuchFile, .notADirectory {
             return nil
+        } catch .invalidArgument {
+            throw VaultError(.refused, "the configuration file \(path.text) is no regular file", path: path.text)
         } catch {
             throw VaultError.io(error, "cannot read the configuration file \(path.text)", path: path.text)
         }

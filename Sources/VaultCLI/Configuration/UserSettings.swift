@@ -8,9 +8,9 @@ struct UserSettings {
 
     /// Sets a value, or with nil removes it.
     ///
-    /// The file is replaced in one step; its folders are made as needed.
+    /// The file is replaced in one step and keeps its mode; its folders are made as needed. A link to it stays one.
     func change(_ key: SettingKey, to value: JSONValue?) throws {
-        guard let path = Settings.userPath(call.surroundings), let name = path.lastComponent else {
+        guard let path = Settings.userPath(call.surroundings) else {
             throw VaultError(.usage, "the user's configuration needs HOME, XDG_CONFIG_HOME or VAULTCTL_CONFIG")
         }
         let fileSystem = call.surroundings.vault.fileSystem
@@ -21,10 +21,13 @@ struct UserSettings {
         if let value { file.members.append(JSONMember(name: key.name, value: value)) }
         let temporary = Array(".vaultctl-config-\(ProcessContext.processID)".utf8)
         do throws(Errno) {
-            try makeFolder(path.parent, fileSystem)
-            let folder = try fileSystem.openDirectory(path.parent)
+            guard case .file(let real, let mode) = try fileSystem.outputPlace(path), let name = real.lastComponent
+            else { throw .invalidArgument }
+            try makeFolder(real.parent, fileSystem)
+            let folder = try fileSystem.openDirectory(real.parent)
+            let bytes = file.bytes
             try AtomicFile.write(
-                file.bytes.span, as: name, in: folder, staging: folder, temporaryName: temporary, mode: 0o600,
+                bytes.span, as: name, in: folder, staging: folder, temporaryName: temporary, mode: mode ?? 0o600,
                 durability: .contentAndName)
         } catch {
             throw VaultError.io(error, "cannot write \(path.text)", path: path.text)

@@ -39,10 +39,13 @@ struct TextRenderer {
     }
 
     /// Changed paths, each with its mark.
-    func changes(_ changes: Changes, indent: Int = 0) throws {
-        for added in changes.added { try path("A", added.bytes, as: .good, indent: indent) }
-        for modified in changes.modified { try path("M", modified.bytes, as: .changed, indent: indent) }
-        for deleted in changes.deleted { try path("D", deleted.bytes, as: .bad, indent: indent) }
+    ///
+    /// * `typed`: Tells them from the current directory; nil from the vault's root.
+    func changes(_ changes: Changes, indent: Int = 0, typed: PathArgument? = nil) throws {
+        func told(_ path: VaultPath) -> [UInt8] { typed?.typed(path.bytes) ?? path.bytes }
+        for added in changes.added { try path("A", told(added), as: .good, indent: indent) }
+        for modified in changes.modified { try path("M", told(modified), as: .changed, indent: indent) }
+        for deleted in changes.deleted { try path("D", told(deleted), as: .bad, indent: indent) }
     }
 
     /// How long ago a moment was, in words: `3 h ago`.

@@ -10,7 +10,9 @@ enum RemoteOpener {
     static func open(_ address: ServerAddress, vaultID: VaultID, call: Call) throws -> any Remote {
         switch address.place {
         case .folder(let path):
-            return FolderRemote(path: path, vaultID: vaultID, environment: call.surroundings.vault)
+            return FolderRemote(
+                path: path, vaultID: vaultID, environment: call.surroundings.vault,
+                lockTimeout: try VaultPlace.lockTimeout(call))
         case .web:
             guard !call.has(GlobalOptions.offline) else {
                 throw VaultError(.unreachable, "--offline forbids a connection to \(address.text)")

@@ -23,12 +23,12 @@ struct ServerAddress: Sendable, Equatable {
             throw Usage.error(
                 "\(TextSafety.quoted(Array(text.utf8))) is neither a URL nor a path; a path has a '/' in it")
         }
-        return folder(FilePath(text).lexicalAbsolute(from: directory))
+        return try folder(FilePath(text).lexicalAbsolute(from: directory))
     }
 
     /// Reads what a clone records; there a plain word is a folder too.
     static func recorded(_ text: String, root: FilePath) throws -> ServerAddress {
-        text.contains("://") ? try url(text) : folder(FilePath(text).lexicalAbsolute(from: root))
+        text.contains("://") ? try url(text) : try folder(FilePath(text).lexicalAbsolute(from: root))
     }
 
     private static func url(_ text: String) throws -> ServerAddress {
@@ -41,7 +41,7 @@ struct ServerAddress: Sendable, Equatable {
             guard path.hasPrefix("/"), let decoded = percentDecoded(Array(path.utf8)) else {
                 throw Usage.error("\(TextSafety.quoted(bytes)) names no absolute path")
             }
-            return folder(FilePath(bytes: decoded).lexicalAbsolute(from: "/"))
+            return try folder(FilePath(bytes: decoded).lexicalAbsolute(from: "/"))
         case "http", "https":
             let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
             guard !authority.isEmpty else { throw Usage.error("the URL of the server names no host") }
@@ -58,8 +58,12 @@ struct ServerAddress: Sendable, Equatable {
         }
     }
 
-    private static func folder(_ path: FilePath) -> ServerAddress {
-        ServerAddress(place: .folder(path), text: String(decoding: path.bytes, as: UTF8.self))
+    /// A folder by its absolute path, which is recorded as text: where it is not UTF-8 the record would name another.
+    private static func folder(_ path: FilePath) throws -> ServerAddress {
+        guard let text = UTF8Text.validated(path.bytes.span) else {
+            throw Usage.error("the path of the server is not UTF-8: \(path.text)")
+        }
+        return ServerAddress(place: .folder(path), text: text)
     }
 
     private static func percentDecoded(_ bytes: [UInt8]) -> [UInt8]? {

@@ -5,8 +5,14 @@ internal import VaultSystem
 /// Decides which server a run talks to (spec 10 B.7, B.10).
 enum ServerChoice {
     /// The server of an existing vault: `--server` › `--remote` › default remote › recorded server.
-    /// - Throws: `remoteNotFound` when none is known.
+    /// - Throws: `remoteNotFound` when none is known, `refused` for the clone itself.
     static func existing(_ call: Call, _ vault: Vault) throws -> ServerAddress {
+        let address = try named(call, vault)
+        try ServerPlace.check(address, clone: vault.rootPath, call)
+        return address
+    }
+
+    private static func named(_ call: Call, _ vault: Vault) throws -> ServerAddress {
         if let given = try given(call) { return given }
         if let name = try call.text(GlobalOptions.remote) {
             return try ServerAddress.recorded(try RemoteNames.record(name, of: vault).url, root: vault.rootPath)
@@ -26,6 +32,8 @@ enum ServerChoice {
     /// The server of a vault that is being made or cloned; nil when none is named.
     ///
     /// `--server` › `VAULTCTL_SERVER` › `SGIT_DEFAULT_BASE_URL` › `server.default`.
+    ///
+    /// Where the clone will be is not known here; `ServerPlace.check` compares the two.
     static func new(_ call: Call) throws -> ServerAddress? {
         guard !call.has(GlobalOptions.remote) else {
             throw Usage.error(
@@ -34,8 +42,8 @@ enum ServerChoice {
         if let given = try given(call) { return given }
         let directory = call.workingDirectory
         for name in ["VAULTCTL_SERVER", "SGIT_DEFAULT_BASE_URL"] {
-            if let value = call.surroundings.filled(name) {
-                return try ServerAddress.parse(value, relativeTo: directory)
+            if let value = call.surroundings.environment[name], !value.isEmpty {
+                return try ServerAddress.parse(try call.text(value, of: name), relativeTo: directory)
             }
         }
         return try call.settings().text(.server).map { try ServerAddress.parse($0, relativeTo: directory) }

@@ -11,7 +11,9 @@ struct CloneLock: ~Copyable, Sendable {
 
     /// Waits up to `timeout` seconds; 0 fails at once.
     ///
-    /// - Throws: `locked`, naming the holder.
+    /// * `verb`: Is written into the lock file for others to read; empty leaves the file as it is.
+    ///
+    /// - Throws: `locked`, naming the holder, `cancelled`.
     static func acquire(
         layout: CloneLayout, environment: VaultEnvironment, timeout: Double, verb: String
     ) throws(VaultError) -> CloneLock {
@@ -21,18 +23,17 @@ struct CloneLock: ~Copyable, Sendable {
         let file = try attempt("cannot open the clone lock", path: layout.rootPath.text) { () throws(Errno) in
             try own.openForAppending("lock".bytes, mode: 0o600)
         }
-        let deadline = environment.clock.monotonicNs &+ Int64(max(0, min(timeout, 1e6)) * 1e9)
+        var wait = LockWait(environment, seconds: timeout, for: "the lock of the clone (\(holder(own)))")
         while true {
             let taken = try attempt("cannot take the clone lock") { () throws(Errno) in try file.lock(wait: false) }
             if taken { break }
-            guard environment.clock.monotonicNs < deadline else {
+            guard try wait.pause(milliseconds: 10) else {
                 throw VaultError(
                     .locked, "another command is changing this clone (\(holder(own)))",
                     hint: "wait for it, or raise --lock-timeout", path: layout.rootPath.text)
             }
-            environment.clock.sleep(milliseconds: 10)
         }
-        writeHolder(file, verb: verb, clock: environment.clock)
+        if !verb.isEmpty { writeHolder(file, verb: verb, clock: environment.clock) }
         let scratch = ScratchArea(directory: try layout.ownSubfolder("tmp"), random: environment.random)
         try attempt("cannot empty local/vaultctl/tmp") { () throws(Errno) in try scratch.empty() }
         return CloneLock(scratch: scratch, file: file)

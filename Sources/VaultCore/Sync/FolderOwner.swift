@@ -92,22 +92,23 @@ struct FolderOwner {
 final class FolderLock: Sendable {
     private let file: any File
 
-    /// Waits for the lock, a minute at most.
+    /// Waits for the lock, as long as the remote says.
     ///
-    /// - Throws: `locked` when another writer holds it all the time.
+    /// - Throws: `locked` when another writer holds it all the time, `cancelled`.
     init(_ own: any Directory, remote: FolderRemote) throws(VaultError) {
-        let clock = remote.environment.clock
-        let deadline = clock.monotonicNs &+ Self.timeoutNs
+        var wait = LockWait(
+            remote.environment, seconds: remote.lockTimeout, for: "another writer of \(remote.location)")
         while true {
             let taken = try attempt("cannot lock \(remote.location)") { () throws(Errno) in try Self.take(own) }
             if let taken {
                 file = taken
                 return
             }
-            guard clock.monotonicNs < deadline else {
-                throw VaultError(.locked, "another writer holds \(remote.location)", hint: "try again")
+            guard try wait.pause(milliseconds: 5) else {
+                throw VaultError(
+                    .locked, "another writer holds \(remote.location)", hint: "wait for it, or raise --lock-timeout",
+                    path: remote.location)
             }
-            clock.sleep(milliseconds: 5)
         }
     }
 
@@ -125,5 +126,4 @@ final class FolderLock: Sendable {
     }
 
     private static let name = "lock".bytes
-    private static let timeoutNs: Int64 = 60_000_000_000
 }

@@ -12,6 +12,8 @@ public struct FolderRemote: Remote {
     let path: FilePath
     let vaultID: VaultID
     let environment: VaultEnvironment
+    /// Seconds to wait for another writer.
+    let lockTimeout: Double
 
     /// The folder's absolute path.
     public let location: String
@@ -24,13 +26,14 @@ public struct FolderRemote: Remote {
         self.init(path: FilePath(path), vaultID: vaultID, environment: .production())
     }
 
-    package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment) {
+    package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment, lockTimeout: Double = 60) {
         // Seen from where the process is now, also when it goes elsewhere later. Not by text: a link may stand before
         // a `..`.
         let here = path.isAbsolute ? nil : try? environment.fileSystem.currentDirectory()
         self.path = here?.appending(path) ?? path
         self.vaultID = vaultID
         self.environment = environment
+        self.lockTimeout = lockTimeout
         location = self.path.text
     }
 

@@ -50,6 +50,10 @@ struct Scanner: Sendable {
         } catch {
             switch error {
             case .invalidArgument, .tooManyLinks, .isADirectory: gitignore = nil
+            case .fileTooLarge:
+                throw VaultError(
+                    .refused, ".gitignore is larger than \(Limits.ignoreFile) bytes, so what it ignores is not known",
+                    hint: "make .gitignore smaller", path: ".gitignore", cause: error)
             default: throw .io(error, "cannot read .gitignore", path: ".gitignore")
             }
         }

@@ -16,6 +16,7 @@ final class ScriptRunner {
         tool = try Tool(seed: 7)
         variables["DIR"] = tool.directory.text
         variables["LONG"] = String(repeating: "x", count: 741)
+        variables["HUGE"] = String(repeating: "x", count: (1 << 20) + 1)
     }
 
     func run() async throws {
