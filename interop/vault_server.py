@@ -57,7 +57,7 @@ def ensure_manifest(vault, write_key):
 def b64(data): return base64.b64encode(data).decode('ascii')
 
 class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
+    protocol_version = 'HTTP/1.1'; disable_nagle_algorithm = True
     def log_message(self, *a): pass
 
     def reply(self, status, body=b'', content_type='application/json', headers=None):
