@@ -59,7 +59,8 @@ enum RemoteOpener {
         options.certificateFolder = surroundings.filled("SSL_CERT_DIR")
         if call.has(GlobalOptions.insecureTLS) {
             options.verifiesTLS = false
-            call.messages.warning("--insecure-tls: whoever is between here and the server can read and change everything")
+            call.messages.warning(
+                "--insecure-tls: whoever is between here and the server can read and change everything")
         }
         if call.verbosity > 1 {
             let messages = call.messages

@@ -20,6 +20,7 @@ final class Exchange: TransferEvents {
     /// The most bytes of the body, or of what is held of it at once where it is streamed.
     private let limit: Int
     private let streams: Bool
+    private let onlyReads: Bool
 
     /// An answer with another status than 200 and 206 is never streamed; its text has no use beyond this.
     private static let errorLimit = 64 << 10
@@ -28,6 +29,7 @@ final class Exchange: TransferEvents {
         body = request.body
         limit = request.answerLimit
         self.streams = streams
+        onlyReads = request.onlyReads
     }
 
     // MARK: the client's thread
@@ -91,6 +93,7 @@ final class Exchange: TransferEvents {
         case nil: return true
         case .stream(_, let source): return source.rewind()
         case .bytes:
+            guard onlyReads else { return false }
             state.withLock { $0.sent = 0 }
             return true
         }

@@ -82,6 +82,9 @@ struct HTTPRequest: Sendable {
     var body: Body?
     /// The most bytes of the answer's body that are taken.
     var answerLimit = 1 << 20
+    /// Whether the transport may send it again by itself when a kept connection turns out to be dead: a request whose
+    /// body only asks. Everything else is repeated above, where the consequences are known.
+    var onlyReads = false
 }
 
 /// Gives the bytes of a request's body, on the client's thread.

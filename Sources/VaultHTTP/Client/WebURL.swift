@@ -114,7 +114,8 @@ package struct WebURL: Sendable, Hashable {
         var labels: [String] = []
         // The full stops that people type where scripts have their own.
         let stops: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
-        for label in text.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: { stops.contains($0) }) {
+        for label in text.unicodeScalars.split(omittingEmptySubsequences: false, whereSeparator: { stops.contains($0) })
+        {
             guard let ascii = HostLabel.ascii(String(String.UnicodeScalarView(label))) else { return nil }
             labels.append(ascii)
         }
@@ -135,7 +136,8 @@ package struct WebURL: Sendable, Hashable {
                 else { return nil }
                 result.append("%")
             case 0x80...: result += percent(byte)
-            case 0x21...0x7E where byte != 0x22 && byte != 0x3C && byte != 0x3E && byte != 0x5C && byte != 0x5E
+            case 0x21...0x7E
+            where byte != 0x22 && byte != 0x3C && byte != 0x3E && byte != 0x5C && byte != 0x5E
                 && byte != 0x60 && byte != 0x7B && byte != 0x7C && byte != 0x7D:
                 result.unicodeScalars.append(Unicode.Scalar(byte))
             default: return nil

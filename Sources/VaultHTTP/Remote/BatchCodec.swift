@@ -54,7 +54,8 @@ enum BatchCodec {
     /// The body that carries out steps.
     static func writing(_ steps: [Step]) -> [UInt8] {
         var body: [UInt8] = []
-        body.reserveCapacity(steps.reduce(32) { $0 + Base64.encodedCount($1.data.count) + 160 + ($1.match?.count ?? 0) * 2 })
+        body.reserveCapacity(
+            steps.reduce(32) { $0 + Base64.encodedCount($1.data.count) + 160 + ($1.match?.count ?? 0) * 2 })
         body.append("{\"operations\":[")
         for (position, step) in steps.enumerated() {
             if position > 0 { body.append(",") }

@@ -43,6 +43,7 @@ struct BatchReader: Sendable {
         var request = endpoint.request(
             .post, endpoint.url("batch"), body: .bytes(BatchCodec.reading(portion)), type: "application/json")
         request.answerLimit = Endpoint.batchAnswer
+        request.onlyReads = true
         let response: HTTPResponse
         do {
             // Gateways answer these two when an answer is too large for them: half of it may fit (spec 04 §8.3).
@@ -59,7 +60,7 @@ struct BatchReader: Sendable {
         default: throw endpoint.errors.error(response, writes: false)
         }
         // Small answers show that more may be asked for again.
-        if !isOne, response.body.count < Endpoint.batchAnswer / 8 { knowledge.batchSize *= 2 }
+        if response.body.count < Endpoint.batchAnswer / 8 { knowledge.batchSize *= 2 }
         try hand(portion, response.body, deliver)
     }
 

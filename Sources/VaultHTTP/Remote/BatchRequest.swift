@@ -110,7 +110,9 @@ struct BatchRequest: Sendable {
             case .absent where item.isRemoval: done.insert(index)
             case .undone: break
             case .conflict(let current):
-                guard index == answer.results.count - 1 else { throw endpoint.errors.garbage("results after a conflict") }
+                guard index == answer.results.count - 1 else {
+                    throw endpoint.errors.garbage("results after a conflict")
+                }
                 conflict = try judge(item, current)
                 if case .held? = conflict { done.insert(index) }
             case .absent, .refused: throw endpoint.errors.garbage("\(item.file.path) could not be written there")
@@ -174,7 +176,8 @@ struct BatchRequest: Sendable {
         let found: [FileID: RemoteFile]
         do { found = try await remote.readAll(swaps.map(\.file)) } catch {
             throw VaultError(
-                .unreachable, "\(endpoint.errors.location) stopped answering; whether it took the last step is not known",
+                .unreachable,
+                "\(endpoint.errors.location) stopped answering; whether it took the last step is not known",
                 hint: "run it again: what was sent is recognised", cause: error)
         }
         for item in swaps {

@@ -9,7 +9,7 @@ struct LargeDownload: Sendable {
     let parallel: Int
 
     /// Bytes of one range; a few of them are in memory at once.
-    private static let rangeSize: Int64 = 8 << 20
+    private static let rangeSize: Int64 = 4 << 20
     private static let ranges = 4
 
     /// Gives the file's bytes in order; false when there is none.
@@ -181,7 +181,9 @@ struct LargeDownload: Sendable {
     private static func contentRange(_ response: HTTPResponse) -> (first: Int64, total: Int64?)? {
         guard let text = response.head.headers["content-range"], text.hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split { $0 == "-" || $0 == "/" }
-        guard parts.count == 3, let first = Int64(parts[0]), let last = Int64(parts[1]), first <= last else { return nil }
+        guard parts.count == 3, let first = Int64(parts[0]), let last = Int64(parts[1]), first <= last else {
+            return nil
+        }
         let total = Int64(parts[2])
         if let total, total <= last { return nil }
         return (first, total)

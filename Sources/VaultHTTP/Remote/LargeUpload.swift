@@ -91,7 +91,9 @@ struct MultipartUpload: Sendable {
 
     /// Sends an object; false, having sent nothing, where the server offers no such way.
     func run(_ file: FileID, _ source: any ObjectSource) async throws -> Bool {
-        guard let bytes = try Self.random(source), let plan = try await initiate(file, source.size) else { return false }
+        guard let bytes = try Self.random(source), let plan = try await initiate(file, source.size) else {
+            return false
+        }
         remote.knowledge.hasPresigned = true
         do {
             let tags = try await send(plan, source, bytes)
@@ -199,7 +201,8 @@ struct MultipartUpload: Sendable {
         }
         if let failure = part.failure { throw failure }
         guard (200...204).contains(response.status) else {
-            throw VaultError(.serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
+            throw VaultError(
+                .serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
         }
         guard let tag = response.head.headers["etag"], tag.utf8.count <= 1024 else {
             throw endpoint.errors.garbage("a part without its tag")
