@@ -82,8 +82,10 @@ struct HTTPRequest: Sendable {
     var body: Body?
     /// The most bytes of the answer's body that are taken.
     var answerLimit = 1 << 20
-    /// Whether the transport may send it again by itself when a kept connection turns out to be dead: a request whose
-    /// body only asks. Everything else is repeated above, where the consequences are known.
+    /// Whether the transport may send it again by itself when a kept connection turns out to be dead.
+    ///
+    /// So it is with a request whose body only asks; everything else is repeated above, where the consequences are
+    /// known.
     var onlyReads = false
 }
 

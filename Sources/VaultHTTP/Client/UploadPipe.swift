@@ -28,7 +28,9 @@ final class UploadPipe: BodySource {
         if isWaiting { resume() }
     }
 
-    /// Adds bytes; waits while the pipe is full. False when nobody takes them any more.
+    /// Adds bytes; waits while the pipe is full.
+    ///
+    /// False when nobody takes them any more.
     func push(_ bytes: [UInt8]) -> Bool {
         while true {
             let (isTaken, isBroken, resume) = state.withLock { state -> (Bool, Bool, (@Sendable () -> Void)?) in

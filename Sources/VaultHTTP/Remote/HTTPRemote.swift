@@ -33,7 +33,9 @@ package struct HTTPRemote: Remote {
         RemoteLimits(operations: 8 * BatchCodec.operations, payloadBytes: 24 << 20)
     }
 
-    /// A remote at a base URL. No connection is made.
+    /// A remote at a base URL.
+    ///
+    /// No connection is made.
     ///
     /// - Throws: `usage` for what is no such URL, `cleartextRefused` for one without encryption that is neither of this
     ///   machine nor allowed, `refused` for a vault id that no server takes.
