@@ -53,7 +53,10 @@ struct BatchReader: Sendable {
             return try deliver(portion[0], .large(size: nil))
         }
         switch response.status {
-        case 200: break
+        case 200: knowledge.hasBatches = true
+        case 404, 405, 501:
+            guard !knowledge.hasBatches else { throw endpoint.errors.error(response, writes: false) }
+            throw NoBatchRoute()
         case 413, 502, 503:
             guard !isOne else { return try await readAlone(portion[0], response, deliver) }
             return split(portion)

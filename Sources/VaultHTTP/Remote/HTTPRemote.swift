@@ -27,6 +27,8 @@ package struct HTTPRemote: Remote {
     /// What is learnt about the server on the way.
     let knowledge = ServerKnowledge()
     let parallel: Int
+    /// The same place as a host that only gives files, which it may turn out to be.
+    private let files: StaticRemote
 
     /// Several requests' worth at once, which then are under way side by side.
     package var limits: RemoteLimits {
@@ -58,6 +60,7 @@ package struct HTTPRemote: Remote {
                 client: client, policy: options.retry, backoff: options.backoff, clock: environment.clock,
                 random: environment.random),
             errors: ServerErrors(location: base, hasToken: options.token != nil))
+        files = StaticRemote(endpoint: endpoint)
     }
 
     /// Reads a base URL and applies the rule about encryption (spec 10 B.10).
@@ -82,20 +85,33 @@ package struct HTTPRemote: Remote {
     package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
         guard !ids.isEmpty else { return }
         try await mapped {
-            let reader = BatchReader(
-                endpoint: endpoint, knowledge: knowledge, ids: ids, inlineBytes: limits.inlineBytes)
-            try await reader.run(parallel: parallel, deliver: deliver)
+            if !knowledge.isStatic {
+                let reader = BatchReader(
+                    endpoint: endpoint, knowledge: knowledge, ids: ids, inlineBytes: limits.inlineBytes)
+                do {
+                    return try await reader.run(parallel: parallel, deliver: deliver)
+                } catch is NoBatchRoute {
+                    // Nothing was delivered: this is found out by the first answer of all.
+                    knowledge.isStatic = true
+                }
+            }
+            try await files.read(ids, inlineBytes: limits.inlineBytes, parallel: parallel, deliver: deliver)
         }
     }
 
     package func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
         try await mapped {
-            try await LargeDownload(endpoint: endpoint, knowledge: knowledge, parallel: parallel).run(id, into: sink)
+            if knowledge.isStatic { return try await files.stream(id, into: sink) }
+            return try await LargeDownload(endpoint: endpoint, knowledge: knowledge, parallel: parallel).run(
+                id, into: sink)
         }
     }
 
     package func list(_ area: RemoteArea) async throws -> [FileID] {
-        try await mapped { try await Listing(endpoint: endpoint).run(area) }
+        try await mapped {
+            guard knowledge.isStatic else { return try await Listing(endpoint: endpoint).run(area) }
+            return try await files.list().filter { Listing.contains(area, $0) }
+        }
     }
 
     package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
@@ -103,6 +119,10 @@ package struct HTTPRemote: Remote {
             throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
         }
         guard !batch.operations.isEmpty else { return .applied }
+        guard !knowledge.isStatic else {
+            throw VaultError(
+                .readOnlyRemote, "\(location) is a published vault and takes no writes", hint: "push to a server")
+        }
         let key = try Endpoint.secret(authorization.writeKey)
         return try await mapped {
             try await BatchWriter(remote: self, writeKey: key).run(batch.operations)
@@ -115,6 +135,9 @@ package struct HTTPRemote: Remote {
     }
 }
 
+/// The server has no batch route, and has not shown before that it has one.
+struct NoBatchRoute: Error {}
+
 /// What one remote has learnt about its server.
 final class ServerKnowledge: Sendable {
     private struct State {
@@ -122,6 +145,8 @@ final class ServerKnowledge: Sendable {
         var hasPresigned: Bool?
         var hasWritten = false
         var listed: Set<FileID>?
+        var hasBatches = false
+        var isStatic = false
     }
 
     private let state = Locked(State())
@@ -130,6 +155,18 @@ final class ServerKnowledge: Sendable {
     var batchSize: Int {
         get { state.withLock { $0.batchSize } }
         set { state.withLock { $0.batchSize = max(1, min(BatchCodec.operations, newValue)) } }
+    }
+
+    /// Whether the batch route has answered.
+    var hasBatches: Bool {
+        get { state.withLock { $0.hasBatches } }
+        set { state.withLock { $0.hasBatches = newValue } }
+    }
+
+    /// Whether this is a host that only gives files.
+    var isStatic: Bool {
+        get { state.withLock { $0.isStatic } }
+        set { state.withLock { $0.isStatic = newValue } }
     }
 
     /// Whether large objects go to and come from an object store of the server's; nil while nobody asked.

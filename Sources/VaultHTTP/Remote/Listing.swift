@@ -36,7 +36,7 @@ struct Listing: Sendable {
         }
     }
 
-    private static func contains(_ area: RemoteArea, _ id: FileID) -> Bool {
+    static func contains(_ area: RemoteArea, _ id: FileID) -> Bool {
         switch (area, id) {
         case (.all, _), (.objects, .object), (.refs, .ref), (.keys, .key), (.indexes, .index): true
         case (.cache, _): id.isCache
