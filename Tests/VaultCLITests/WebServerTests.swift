@@ -103,3 +103,36 @@ struct WebServerTests {
         }
     }
 }
+
+extension WebServerTests {
+    /// The statuses that `doctor` tells, by the names of its checks.
+    private func doctor(_ tool: Tool, _ words: String...) async throws -> (code: Int32, statuses: [String: String]) {
+        let outcome = await tool.run((["-C", "a", "doctor", "--json"] + words).map { Array($0.utf8) })
+        let bytes = outcome.output
+        let document = try JSONReader.parse(bytes.span)
+        let rows = (document["checks"]?.items ?? []).map { ($0["name"]?.text ?? "", $0["status"]?.text ?? "") }
+        return (outcome.code, Dictionary(rows) { first, _ in first })
+    }
+
+    @Test func `is looked at step by step by doctor`() async throws {
+        let server = try WebServer("--token tok-Q9x7Lm3")
+        let tool = try Tool()
+        #expect(await tool.run("init", "-q", "a", "--server", server.url).code == 0)
+        var found = try await doctor(tool, "--write-probe")
+        #expect(found.code == 7)
+        #expect(found.statuses["api_info"] == "pass" && found.statuses["vault_known"] == "warn")
+        #expect(found.statuses["token_verify"] == "fail" && found.statuses["write_probe"] == "skip")
+        tool.environment["VAULTCTL_TOKEN"] = Array("tok-Q9x7Lm3".utf8)
+        #expect(await tool.run("-C", "a", "push", "-q").code == 0)
+        found = try await doctor(tool, "--write-probe")
+        #expect(found.code == 0)
+        for name in [
+            "parse_url", "dns_resolve", "tcp_reachable", "api_info", "vault_known", "token_verify", "write_probe",
+        ] {
+            #expect(found.statuses[name] == "pass", "\(name)")
+        }
+        #expect(found.statuses["tls_handshake"] == "skip" && found.statuses["file_modes"] == "pass")
+        found = try await doctor(tool, "--server", "http://127.0.0.1:1")
+        #expect(found.code == 7 && found.statuses["tcp_reachable"] == "fail" && found.statuses["api_info"] == "skip")
+    }
+}

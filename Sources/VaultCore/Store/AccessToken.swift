@@ -26,6 +26,9 @@ extension Vault {
         }
     }
 
+    /// What proves to a remote that this clone may write.
+    package func writeAuthorization() throws -> WriteAuthorization { try keys.authorization() }
+
     /// Stores a token, readable by its owner only.
     package func setAccessToken(_ token: borrowing SecretBytes) throws {
         let lock = try lock()
