@@ -19,7 +19,8 @@ struct FaultSweepTests {
     static let faults: [Fault] = [
         Fault(status: .integer(401), codes: [.tokenMissing]),
         Fault(status: .integer(403), codes: [.keyWrong, .tokenRefused]),
-        Fault(status: .integer(404), codes: [.serverError]),
+        // A host without the batch route counts as one that only gives files.
+        Fault(status: .integer(404), codes: [.serverError, .readOnlyRemote]),
         Fault(status: .integer(429), codes: [.serverBusy]),
         Fault(status: .integer(500), codes: [.serverError]),
         Fault(status: .integer(502), codes: [.serverError]),

@@ -1,8 +1,13 @@
 """l. Both tools on one server over HTTP: the stand-in, with and without an object store, and `vaultctl serve`."""
 import os
+import shutil
+import socket
+import subprocess
 import threading
+import time
 
-from roundtrip.harness import case, equal
+from roundtrip.harness import Skipped, case, equal
+from roundtrip.served import certificate
 from roundtrip.stand_in import own, stand_in
 
 SERVERS = {
@@ -115,3 +120,37 @@ for name in SERVERS:
     case(f'l.made_by_vaultctl.{name}', server=name)(made_by_vaultctl)
     case(f'l.large.{name}', server=name)(large)
     case(f'l.concurrent_pushes.{name}', server=name)(concurrent_pushes)
+
+
+@case('l.http2')
+def http2(lab):
+    """Behind a proxy that offers HTTP/2 over TLS every request goes that way; a server nobody vouches for gets none."""
+    if not shutil.which('nghttpx'):
+        raise Skipped('nghttpx is not installed')
+    chain, key, _ = certificate(lab)
+    with socket.create_server(('127.0.0.1', 0)) as free:
+        port = free.getsockname()[1]
+    log = lab.path('access.log')
+    with stand_in(lab) as url:
+        proxy = subprocess.Popen(['nghttpx', f'-f127.0.0.1,{port}', f'-b127.0.0.1,{url.rsplit(":", 1)[1]}',
+                                  f'--accesslog-file={log}', '--single-process', key, chain],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + 20
+            while socket.socket().connect_ex(('127.0.0.1', port)) != 0 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            server = f'https://127.0.0.1:{port}'
+            lab.ours.json('init', 'ours', '--server', server, cwd=lab.root)
+            lab.some_files('ours')
+            lab.ours.commit(lab.path('ours'), 'first')
+            lab.ours.refused('push', code=7, error='tls_failed', cwd=lab.path('ours'))
+            lab.ours.push(lab.path('ours'), '--insecure-tls')
+            with open(lab.path('ours', '.sg_vault', 'local', 'vault_key'), encoding='ascii') as file:
+                lab.ours.clone(file.read(), 'again', server, '--insecure-tls', cwd=lab.root)
+            lab.same_files('ours', 'again')
+        finally:
+            proxy.terminate()
+            proxy.wait()
+    with open(log, encoding='utf-8') as file:
+        lines = file.read().splitlines()
+    equal({line.split('"')[1].split()[-1] for line in lines}, {'HTTP/2'}, 'versions')

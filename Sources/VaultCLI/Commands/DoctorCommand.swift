@@ -50,7 +50,7 @@ enum DoctorCommand {
 
     private static func folder(_ remote: any Remote) async -> ServerCheck {
         if remote.createsOnWrite {
-            return ServerCheck("folder", .warn, "the folder is not there yet", hint: "vaultctl push makes it")
+            return ServerCheck("folder", .warn, "the folder is not there yet", hint: "vaultctl push")
         }
         do {
             _ = try await remote.list(.indexes)

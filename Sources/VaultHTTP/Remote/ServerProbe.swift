@@ -128,7 +128,7 @@ package struct ServerProbe: Sendable {
             case 404:
                 return ServerCheck(
                     name, .warn, "the server has no vault \(endpoint.vaultID), or it was destroyed",
-                    hint: "vaultctl push makes it")
+                    hint: "vaultctl push")
             default: return ServerCheck(name, .fail, endpoint.errors.error(response, writes: false).message)
             }
         } catch let failure as HTTPFailure {
