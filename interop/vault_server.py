@@ -60,8 +60,12 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'; disable_nagle_algorithm = True
     def log_message(self, *a): pass
 
+    @staticmethod
+    def encoded(body):
+        return body if isinstance(body, bytes) else json.dumps(body, separators=(',', ':')).encode()
+
     def reply(self, status, body=b'', content_type='application/json', headers=None):
-        if not isinstance(body, bytes): body = json.dumps(body, separators=(',', ':')).encode()
+        body = self.encoded(body)
         self.send_response(status)
         self.send_header('Content-Type', content_type); self.send_header('Content-Length', str(len(body)))
         for k, v in (headers or {}).items(): self.send_header(k, v)
@@ -93,8 +97,10 @@ class Handler(BaseHTTPRequestHandler):
         except Exception as e:
             status, out, ctype, headers = 500, dict(detail='An unexpected error occurred.', error=str(e), stack_trace='...'), 'application/json', None
         if fault: return self.fail(fault, line, body, out, ctype)
-        status, sent = self.reply(status, out, ctype, headers)
-        self.note(body, status, sent)
+        # Noted before it is sent: who has the answer finds it in the log.
+        out = self.encoded(out)
+        self.note(body, status, out)
+        self.reply(status, out, ctype, headers)
 
     def fail(self, fault, line, body, out=b'', ctype='application/json'):
         kind = fault['status']
@@ -112,7 +118,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         if kind == 'garbage': kind, fault = 200, dict(fault, body=fault.get('body') or '<html>not what you asked for</html>')
         text = fault['body'].encode() if fault.get('body') else dict(detail='injected')
-        status, sent = self.reply(int(kind), text, headers=fault.get('headers')); self.note(body, status, sent)
+        text = self.encoded(text)
+        self.note(body, int(kind), text)
+        self.reply(int(kind), text, headers=fault.get('headers'))
 
     def note(self, body, status, sent):
         e = dict(method=self.command, path=self.path, headers=dict(self.headers.items()), body_b64=b64(body), status=status, response_b64=b64(sent))

@@ -46,8 +46,10 @@ struct BatchReader: Sendable {
         request.onlyReads = true
         let response: HTTPResponse
         do {
-            // Gateways answer these two when an answer is too large for them: half of it may fit (spec 04 §8.3).
-            response = try await endpoint.send(request) { !isOne && ($0.status == 502 || $0.status == 503) }
+            // Gateways answer these two when an answer is too large for them: half of it may fit (spec 04 §8.3), and one
+            // file that is left of a refused portion comes by a route of its own.
+            let isSmallest = isOne && !queue.wasSplit
+            response = try await endpoint.send(request) { !isSmallest && ($0.status == 502 || $0.status == 503) }
         } catch let failure as HTTPFailure where failure.kind == .tooLarge {
             guard isOne else { return split(portion) }
             return try deliver(portion[0], .large(size: nil))
@@ -110,6 +112,10 @@ struct BatchReader: Sendable {
             switch response.status {
             case 200: try deliver(id, .content(response.body))
             case 404: try deliver(id, .absent)
+            // Too large for this way as well, perhaps: the way for large objects tells.
+            case 413, 502, 503:
+                guard case .object = id else { throw endpoint.errors.error(response, writes: false) }
+                try deliver(id, .large(size: nil))
             default: throw endpoint.errors.error(response, writes: false)
             }
         } catch let failure as HTTPFailure where failure.kind == .tooLarge {
@@ -120,6 +126,7 @@ struct BatchReader: Sendable {
     /// What is still to be read.
     private final class Queue: Sendable {
         private let ids: Locked<[FileID]>
+        private let splits = Locked(false)
         let count: Int
 
         init(_ ids: [FileID]) {
@@ -137,7 +144,11 @@ struct BatchReader: Sendable {
             }
         }
 
+        /// Whether a portion was refused.
+        var wasSplit: Bool { splits.withLock { $0 } }
+
         func putBack(_ portion: [FileID]) {
+            splits.withLock { $0 = true }
             ids.withLock { $0 += portion.reversed() }
         }
     }

@@ -10,7 +10,7 @@ struct LargeDownload: Sendable {
 
     /// Bytes of one range; a few of them are in memory at once.
     private static let rangeSize: Int64 = 4 << 20
-    private static let ranges = 4
+    private static let ranges = 3
 
     /// Gives the file's bytes in order; false when there is none.
     func run(_ file: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
