@@ -25,8 +25,12 @@ let libraries: [Target] = [
     .target(
         name: "VaultServer",
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "CMicrohttpdShim"]),
+    .target(name: "CCurlShim"),
     .target(
-        name: "VaultCLI", dependencies: ["VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
+        name: "VaultHTTP", dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "CCurlShim"]),
+    .target(
+        name: "VaultCLI",
+        dependencies: ["VaultHTTP", "VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
     .executableTarget(name: "vaultctl", dependencies: ["VaultCLI"]),
 ]
 
@@ -48,6 +52,9 @@ let tests: [Target] = [
     .testTarget(
         name: "VaultServerTests",
         dependencies: ["VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
+        name: "VaultHTTPTests",
+        dependencies: ["VaultHTTP", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
     .testTarget(
         name: "CrashTests",
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),

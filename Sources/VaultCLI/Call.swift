@@ -17,6 +17,7 @@ final class Call: Sendable {
     private let loadedSettings = Locked<Settings?>(nil)
     private let chosenColour = Locked<Colour?>(nil)
     private let answered = Locked(false)
+    private let afterwards = Locked<[@Sendable () throws -> Void]>([])
 
     init(
         verb: Verb, arguments: ParsedArguments, surroundings: Surroundings, output: Output, messages: Messages
@@ -87,6 +88,8 @@ final class Call: Sendable {
         _ = try choice(GlobalOptions.color)
         _ = try choice(GlobalOptions.progress)
         _ = try number(GlobalOptions.keyDescriptor, least: 0)
+        _ = try number(GlobalOptions.tokenDescriptor, least: 0)
+        for option in [GlobalOptions.timeout, GlobalOptions.maxWait] { _ = try RemoteOpener.seconds(option, self) }
         _ = try VaultPlace.lockTimeout(self)
         try SecretInput(call: self).checkDeclaredKeys()
     }
@@ -202,9 +205,19 @@ final class Call: Sendable {
     /// Whether the verb has done its work and only its report is left.
     var isAnswered: Bool { answered.withLock { $0 } }
 
+    /// Has something done once the verb has done its work, before it answers.
+    func afterWork(_ body: @escaping @Sendable () throws -> Void) {
+        afterwards.withLock { $0.append(body) }
+    }
+
     /// Gives a result to whoever asked for it, as text or as JSON.
     func answer(_ result: some Rendered, exit: ExitCode = .ok) throws -> ExitCode {
         answered.withLock { $0 = true }
+        let bodies = afterwards.withLock { held in
+            defer { held = [] }
+            return held
+        }
+        for body in bodies { try body() }
         if isJSON {
             try output.write(
                 JSONDocument.result(schema: verb.document.schema, exit: exit, members: result.jsonMembers()))

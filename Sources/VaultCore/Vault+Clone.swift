@@ -65,9 +65,12 @@ private struct CloneOperation {
         // What nothing refers to may be anything; the walk below insists on what is needed.
         var sweep = fetcher
         sweep.skipsCorrupt = true
-        _ = try await sweep.fetch(listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted())
+        let mutable = Collected()
+        _ = try await sweep.fetch(
+            listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted(),
+            others: smallFiles(snapshot, index, listed), into: mutable)
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
-        let heads = try await storeMutable(vault, snapshot, index, listed, new.scratch)
+        let heads = try storeMutable(vault, snapshot, index, mutable.all, new.scratch)
         var commits: [ObjectID] = []
         var known: Set<ObjectID> = []
         let head = snapshot.head
@@ -123,10 +126,8 @@ private struct CloneOperation {
             hint: "free some space, or clone elsewhere")
     }
 
-    /// Fetches and stores keys and the other branches' refs; gives the heads of the other named branches.
-    private func storeMutable(
-        _ vault: Vault, _ snapshot: RemoteSnapshot, _ index: BranchIndex, _ listed: [FileID], _ scratch: ScratchArea
-    ) async throws -> [ObjectID] {
+    /// Keys and the other branches' refs.
+    private func smallFiles(_ snapshot: RemoteSnapshot, _ index: BranchIndex, _ listed: [FileID]) -> [FileID] {
         var wanted: Set<FileID> = []
         for branch in index.branches {
             if branch.headRefID != snapshot.ref { wanted.insert(.ref(branch.headRefID)) }
@@ -138,7 +139,14 @@ private struct CloneOperation {
             default: break
             }
         }
-        let found = try await remote.readAll(wanted.sorted { $0.path < $1.path })
+        return wanted.sorted { $0.path < $1.path }
+    }
+
+    /// Stores keys and the other branches' refs; gives the heads of the other named branches.
+    private func storeMutable(
+        _ vault: Vault, _ snapshot: RemoteSnapshot, _ index: BranchIndex, _ found: [FileID: RemoteFile],
+        _ scratch: ScratchArea
+    ) throws -> [ObjectID] {
         var heads: [ObjectID] = []
         let namedRefs = Set(index.branches.filter { $0.type == .named }.map(\.headRefID))
         for (id, file) in found {

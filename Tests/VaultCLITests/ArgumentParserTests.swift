@@ -106,7 +106,10 @@ struct ArgumentParserTests {
             (["log", "HEAD", "a.txt"], "'log' does not take the argument 'a.txt' (paths stand after '--')"),
             (["--"], "'--' stands before any verb"),
             (["diff"], "unknown verb 'diff'"),
-            (["push", "--token-file", "x"], "unknown option '--token-file' for 'push'; did you mean '--key-file'?"),
+            (
+                ["push", "--token-files", "x"],
+                "unknown option '--token-files' for 'push'; did you mean '--token-file'?"
+            ),
         ])
     func refused(words: [String], expected: String) {
         #expect(message(words) == expected)

@@ -22,6 +22,20 @@ enum GlobalOptions {
         "--server", argument: "URL", help: "talk to this server or folder, for this run only", completion: .folder)
     static let remote = OptionSpec.value(
         "--remote", argument: "NAME", help: "talk to this saved remote, for this run only", completion: .remote)
+    static let timeout = OptionSpec.value(
+        "--timeout", argument: "S", help: "fail when no byte moves on the network for S seconds (60)")
+    static let maxWait = OptionSpec.value(
+        "--max-wait", argument: "S", help: "exit 15 when a server asks to wait longer than S seconds (30)")
+    static let ignoreBackoff = OptionSpec.flag(
+        "--ignore-backoff", help: "ask a server also before the time it named")
+    static let insecureTLS = OptionSpec.flag(
+        "--insecure-tls", help: "do not check who the server is, for this run only")
+    static let tokenFile = OptionSpec.value(
+        "--token-file", argument: "F", help: "read the server's access token from file F", secret: true,
+        completion: .file)
+    static let tokenDescriptor = OptionSpec.value(
+        "--token-fd", argument: "N", help: "read the access token from file descriptor N", secret: true)
+    static let save = OptionSpec.flag("--save", help: "keep the access token that was given, once it has worked")
     static let lockTimeout = OptionSpec.value(
         "--lock-timeout", argument: "S", help: "wait S seconds for the clone's lock (10); 0 fails at once")
     static let keyFile = OptionSpec.value(
@@ -41,7 +55,8 @@ enum GlobalOptions {
 
     static let all: [OptionSpec] = [
         directory, vaultDirectory, json, quiet, verbose, color, progress, noPager, noInput, yes, offline, server,
-        remote, lockTimeout, keyFile, keyDescriptor, keyCommand, insecureArgv, strictPermissions, help, version,
+        remote, timeout, maxWait, ignoreBackoff, insecureTLS, tokenFile, tokenDescriptor, save, lockTimeout, keyFile,
+        keyDescriptor, keyCommand, insecureArgv, strictPermissions, help, version,
     ]
 
     /// A choice that defaults to what the surroundings suggest.

@@ -28,7 +28,7 @@ enum FetchCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         return try call.answer(FetchAnswer(result: try await vault.fetch(from: remote, observer: observer)))
     }
 }

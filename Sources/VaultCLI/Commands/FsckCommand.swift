@@ -42,7 +42,7 @@ enum FsckCommand {
         var remote: (any Remote)?
         if call.has(repair) {
             remote = try RemoteOpener.open(
-                try ServerChoice.existing(call, vault), vaultID: vault.vaultID, call: call)
+                try ServerChoice.existing(call, vault), vaultID: vault.vaultID, call: call, vault: vault)
         }
         let report = try await vault.fsck(options, repairFrom: remote, observer: observer)
         return try call.answer(FsckAnswer(report: report), exit: report.isClean ? .ok : .integrity)

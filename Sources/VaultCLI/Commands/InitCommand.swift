@@ -61,7 +61,7 @@ enum InitCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: made.vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: made.vault.vaultID, call: call, vault: made.vault)
         _ = try await made.vault.push(to: remote, PushOptions(), observer: observer)
         return try answer(call, made, pushed: true)
     }

@@ -42,7 +42,7 @@ enum PullCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         let result = try await vault.pull(from: remote, options, observer: observer)
         return try call.answer(PullAnswer(result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
     }

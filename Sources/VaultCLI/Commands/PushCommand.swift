@@ -55,7 +55,7 @@ enum PushCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         let result = try await vault.push(to: remote, options, observer: observer)
         if call.has(setDefault), !options.dryRun { try record(server, call, vault) }
         return try call.answer(PushAnswer(result: result, server: server, isPlan: options.dryRun))

@@ -150,7 +150,7 @@ enum RemoteCommand {
         let address = try url.map { try ServerAddress.parse($0, relativeTo: call.workingDirectory) }
         if let address { try ServerPlace.check(address, clone: vault.rootPath, call) }
         if let address, !call.has(noCheck) {
-            let remote = try RemoteOpener.open(address, vaultID: vault.vaultID, call: call)
+            let remote = try RemoteOpener.open(address, vaultID: vault.vaultID, call: call, vault: vault)
             if remote.createsOnWrite {
                 call.messages.note("\(remote.location) does not exist yet; the first push makes it")
             } else {

@@ -48,7 +48,7 @@ enum StatusCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         _ = try await vault.fetch(from: remote, observer: observer)
         return try report(call, vault)
     }

@@ -7,6 +7,7 @@ extension VerbTable {
             StatusCommand.verb, CommitCommand.verb, LogCommand.verb, ShowCommand.verb, ListCommand.verb,
             CatCommand.verb, WriteCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
-        ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, FsckCommand.verb] + KeysCommand.verbs
+        ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb]
+            + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
 }

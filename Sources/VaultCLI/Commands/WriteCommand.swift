@@ -54,7 +54,7 @@ enum WriteCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call)
+        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         _ = try await vault.push(to: remote, PushOptions(), observer: observer)
         return try call.answer(WriteAnswer(result: result))
     }

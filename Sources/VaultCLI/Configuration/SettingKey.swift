@@ -72,15 +72,13 @@ extension SettingKey {
     static let server = SettingKey(
         name: "server.default", kind: .text, builtIn: nil, help: "server or folder that init and clone use")
     static let allowCleartext = SettingKey(
-        name: "server.allowCleartext", kind: .list, builtIn: .array([]), help: "origins that http may be spoken with",
-        scope: .nowhere)
+        name: "server.allowCleartext", kind: .list, builtIn: .array([]), help: "origins that http may be spoken with")
     static let retries = SettingKey(
-        name: "net.retries", kind: .number, builtIn: .integer(4), help: "attempts of a request", scope: .nowhere)
+        name: "net.retries", kind: .number, builtIn: .integer(4), help: "attempts of a request")
     static let maxWait = SettingKey(
-        name: "net.maxWaitSeconds", kind: .number, builtIn: .integer(30), help: "longest wait a server may ask for",
-        scope: .nowhere)
+        name: "net.maxWaitSeconds", kind: .number, builtIn: .integer(30), help: "longest wait a server may ask for")
     static let parallel = SettingKey(
-        name: "net.parallel", kind: .number, builtIn: .integer(8), help: "requests under way at once", scope: .nowhere)
+        name: "net.parallel", kind: .number, builtIn: .integer(8), help: "requests under way at once")
     static let color = SettingKey(
         name: "core.color", kind: .choice(GlobalOptions.Tri.words), builtIn: .string("auto"), help: "colour in text")
     static let pager = SettingKey(

@@ -57,6 +57,16 @@ struct Settings: Sendable {
         value(key)?.value.text
     }
 
+    /// The value of a number.
+    func number(_ key: SettingKey) -> Int? {
+        value(key)?.value.int.map { Int(clamping: $0) }
+    }
+
+    /// The values of a list.
+    func list(_ key: SettingKey) -> [String] {
+        (value(key)?.value.items ?? []).compactMap(\.text)
+    }
+
     /// The value of a flag.
     func flag(_ key: SettingKey) -> Bool {
         value(key)?.value.boolean ?? false

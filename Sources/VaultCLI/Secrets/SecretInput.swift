@@ -165,7 +165,7 @@ struct SecretInput {
         return try read(descriptor, source: "descriptor \(number)")
     }
 
-    private func read(_ descriptor: Int32, source: String) throws -> SecretBytes {
+    func read(_ descriptor: Int32, source: String) throws -> SecretBytes {
         var bytes: [UInt8]
         do throws(Errno) {
             bytes = try call.surroundings.standardInput.read(descriptor: descriptor, limit: Self.readLimit)
@@ -175,7 +175,7 @@ struct SecretInput {
         return try SecretText.taken(&bytes, from: source)
     }
 
-    private func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
+    func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
         guard !name.isEmpty else { throw Usage.error("the file name of \(option) is empty") }
         let path = try call.place(name)
         let fileSystem = call.surroundings.vault.fileSystem

@@ -182,6 +182,15 @@ struct StoredObjectSource: ObjectSource {
     let id: ObjectID
     let size: Int64
 
+    func bytes(at offset: Int64, count: Int) throws -> [UInt8]? {
+        let (file, _) = try store.open(id)
+        try file.seek(to: offset)
+        var bytes = [UInt8](repeating: 0, count: max(0, min(count, Int(clamping: size - offset))))
+        var span = bytes.mutableSpan
+        guard try file.read(filling: &span) == bytes.count else { throw ObjectStore.missing(id) }
+        return bytes
+    }
+
     func read(into sink: (Span<UInt8>) throws -> Void) throws {
         if size <= ObjectStore.inlineLimit {
             let object = try store.read(id, limit: ObjectStore.inlineLimit)

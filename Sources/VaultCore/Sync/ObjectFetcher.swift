@@ -12,16 +12,20 @@ struct ObjectFetcher: Sendable {
 
     /// Fetches objects and gives back those that the remote does not have.
     ///
+    /// * `others`: Further small files, read by the way and put into `collected`.
+    ///
     /// - Throws: `objectCorrupt` when what arrives is not what was asked for.
-    func fetch(_ ids: [ObjectID]) async throws -> [ObjectID] {
-        guard !ids.isEmpty else { return [] }
+    func fetch(
+        _ ids: [ObjectID], others: [FileID] = [], into collected: Collected = Collected()
+    ) async throws -> [ObjectID] {
+        guard !ids.isEmpty || !others.isEmpty else { return [] }
         let outcome = Locked(Outcome())
         let batch = batch
         let observer = observer
         let location = remote.location
         let skipsCorrupt = skipsCorrupt
-        try await remote.read(ids.map { .object($0) }) { fileID, file in
-            guard case .object(let id) = fileID else { return }
+        try await remote.read(others + ids.map { .object($0) }) { fileID, file in
+            guard case .object(let id) = fileID else { return collected.put(fileID, file) }
             try batch.pool.checkCancellation()
             switch file {
             case .content(let bytes):

@@ -138,6 +138,15 @@ public protocol ObjectSource: Sendable {
     ///
     /// It may be called more than once.
     func read(into sink: (Span<UInt8>) throws -> Void) throws
+    /// Some of the bytes, unchecked, for remotes that take large objects in parts; nil where only `read` gives them.
+    ///
+    /// Who sends such bytes also calls `read`, and tells the remote to keep them only when that did not throw.
+    func bytes(at offset: Int64, count: Int) throws -> [UInt8]?
+}
+
+extension ObjectSource {
+    /// Most sources give their bytes in order only.
+    public func bytes(at offset: Int64, count: Int) throws -> [UInt8]? { nil }
 }
 
 /// One step of a batch.

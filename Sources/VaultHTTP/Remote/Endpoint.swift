@@ -1,0 +1,60 @@
+internal import VaultCore
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// One vault at one server: its addresses, its headers, and how requests to it are sent and repeated.
+struct Endpoint: Sendable {
+    let base: WebURL
+    let vaultID: VaultID
+    let token: HTTPSecret?
+    let client: HTTPClient
+    let retrier: Retrier
+    let errors: ServerErrors
+
+    /// The most bytes of an answer to a batch.
+    ///
+    /// One content of 4 MiB fits in base64; what is larger, or many at once, is asked for in smaller portions.
+    static let batchAnswer = 8 << 20
+
+    /// The address of a route.
+    func url(_ route: String, _ file: FileID? = nil, query: String = "") -> WebURL {
+        let suffix = file.map { "/" + WebURL.segment($0.path) } ?? ""
+        return base.appending("/api/vault/\(route)/\(vaultID.text)\(suffix)", query: query)
+    }
+
+    /// A request with everything that the server may see.
+    ///
+    /// * `writeKey`: Sent where a route needs it.
+    func request(
+        _ method: HTTPRequest.Method, _ url: WebURL, body: HTTPRequest.Body? = nil, type: String? = nil,
+        writeKey: HTTPSecret? = nil
+    ) -> HTTPRequest {
+        var request = HTTPRequest(method: method, url: url, body: body)
+        if let type { request.headers.append(HTTPHeader("Content-Type", type)) }
+        if let token {
+            // Some deployments check the second name in a gateway before the service.
+            request.headers.append(HTTPHeader("x-sgraph-access-token", token))
+            request.headers.append(HTTPHeader("X-API-Key", token))
+        }
+        if let writeKey { request.headers.append(HTTPHeader("x-sgraph-vault-write-key", writeKey)) }
+        return request
+    }
+
+    /// Sends a request, again where that can help.
+    func send(
+        _ request: HTTPRequest, givesUp: (HTTPResponse) -> Bool = { _ in false }
+    ) async throws -> HTTPResponse {
+        try await retrier.run(request.url.origin, givesUp: givesUp) { try await client.send(request) }
+    }
+
+    /// The header that proves to the server that this client may write.
+    static func secret(_ key: WriteKey) throws -> HTTPSecret {
+        do throws(FormatError) {
+            if let secret = HTTPSecret(try key.hex()) { return secret }
+        } catch {
+            throw VaultError.format(error, "the write key")
+        }
+        throw VaultError(.internalError, "a write key that is no text")
+    }
+}
