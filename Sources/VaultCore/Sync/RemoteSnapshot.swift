@@ -52,7 +52,7 @@ extension Vault {
                 guard toleratesDamage else {
                     throw VaultError(
                         error.code, "the ref on \(remote.location) does not read: \(error.message)",
-                        hint: "vaultctl push --force replaces it with this clone's head", object: ref.text)
+                        hint: "vaultctl push --force", object: ref.text)
                 }
             }
         }
