@@ -194,6 +194,17 @@ class Watch:
             with open(path, 'wb'):
                 pass
 
+    def wait_for_start(self, process):
+        """Waits until the program runs and has forbidden core files: before that it holds its arguments only."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with open(f'/proc/{process}/limits', encoding='ascii') as file:
+                limit = next(line for line in file if line.startswith('Max core file size'))
+            if limit.split()[4] == '0':
+                return
+            time.sleep(0.02)
+        self.hit('the program never forbade core files')
+
     def dump_core(self):
         """Ends a program that holds the keys in a way that leaves a core file, where one is allowed."""
         line = f'ulimit -c unlimited; exec "{self.nonces.binary}" -C a write {self.name}/core'
@@ -201,7 +212,7 @@ class Watch:
                               stderr=subprocess.DEVNULL, cwd=self.place, env=self.environment()) as process:
             process.stdin.write(self.text * 10)
             process.stdin.flush()
-            time.sleep(0.3)
+            self.wait_for_start(process.pid)
             process.send_signal(signal.SIGSYS)
             process.stdin.close()
             process.wait()
