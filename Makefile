@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .DEFAULT_GOAL := help
 .PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench counts \
-	install uninstall clean
+	install uninstall clean attacks fuzz bad-inputs power-cuts watch kills sanitize mutate
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -26,6 +26,12 @@ help:
 	make uninstall  removes exactly what install put there
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
 	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
+	make bad-inputs every bit flipped and every length cut in every file of a clone; make kills: kill -9; SEED=N
+	make fuzz       libFuzzer and AddressSanitizer on every reader; RUNS=N each, ONLY=NAME,..., SEED=N
+	make power-cuts the program on a file system that stops at random moments, as root; CUTS=N, SEED=N
+	make watch      marked contents, names and keys searched in all that is written, every nonce watched; ROUNDS=N
+	make sanitize   the suite under AddressSanitizer with leak check, then under ThreadSanitizer; ONLY=FILTER
+	make mutate     deliberate defects, each of which some suite has to notice; ONLY=NAME,...
 	make load       200 clients on `vaultctl serve` for a minute; SECONDS_=N, CLIENTS=N
 	make bench      vaultctl beside the reference, git, restic, borg and age; QUICK=1, CASES=..., SAVE=1
 	make counts     system calls, syncs, bytes, objects, allocations of each verb against their thresholds
@@ -48,7 +54,7 @@ build: needs
 demo: build
 	@interop/demo.sh $(BINARY)
 
-test: unit interop counts
+test: unit interop counts attacks
 	@echo
 	tail -1 build/interop.log
 	grep -h 'Test run with' build/unit.log | tail -1
@@ -62,6 +68,13 @@ interop: build
 	@python=$$(interop/setup.sh)
 	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/run.py $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) | tee build/interop.log
+
+# The short forms of the campaigns that run the program itself.
+attacks: build
+	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) --cuts 30 --seconds 20
+	interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) --rounds 2
+	python=$$(interop/setup.sh)
+	"$$python" interop/reliability/race_with_reference.py --vaultctl $(CURDIR)/$(BINARY) --rounds 20 --seconds 20
 
 check: needs lint
 	@interop/checks/sources.py
@@ -82,11 +95,44 @@ fault: needs
 crash: needs
 	@$(CAMPAIGN) 'CrashTests.(CrashStateTests|KillTests|DamageTests)'
 
-race: needs
+kills: needs
+	@$(CAMPAIGN) 'CrashTests.KillTests'
+
+bad-inputs: needs
+	@$(CAMPAIGN) 'CrashTests.DamageTests'
+
+race: build
 	@$(CAMPAIGN) 'RaceTests'
+	python=$$(interop/setup.sh)
+	"$$python" interop/reliability/race_with_reference.py --vaultctl $(CURDIR)/$(BINARY) \
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(SEED),--seed $(SEED))
 
 model: needs
 	@$(CAMPAIGN) 'ModelTests'
+
+# Coverage guides through the modules of the same build, so it is a build of its own; one of the tests would not link.
+FUZZ_BUILD := .build/fuzz
+fuzz: needs
+	@VAULT_FUZZ=1 $(SWIFT) build -c release --product vaultfuzz --sanitize=fuzzer --sanitize=address \
+		-Xswiftc -use-ld=lld -Xswiftc -enable-testing --scratch-path $(FUZZ_BUILD)
+	interop/fuzz/run.py --fuzzer $(FUZZ_BUILD)/release/vaultfuzz $(if $(RUNS),--runs $(RUNS)) \
+		$(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
+
+power-cuts: build
+	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) $(if $(CUTS),--cuts $(CUTS)) $(if $(SEED),--seed $(SEED))
+
+watch: build
+	@interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(if $(SEED),--seed $(SEED))
+
+# Tests that wait for a fault are as slow as their program; under a sanitizer the short campaigns are long enough.
+sanitize: needs
+	@for sanitizer in address thread; do
+		$(SWIFT) test --no-parallel --sanitize=$$sanitizer --scratch-path .build/$$sanitizer $(if $(ONLY),--filter '$(ONLY)')
+	done
+
+mutate: needs
+	@interop/reliability/mutate.py --work .build/mutate $(if $(ONLY),--only '$(ONLY)')
 
 lint:
 	@$(SWIFT) format lint --strict --parallel --recursive Sources Tests Package.swift

@@ -64,14 +64,31 @@ let tests: [Target] = [
     .testTarget(
         name: "ModelTests",
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
+    .testTarget(
+        name: "FuzzTests",
+        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        exclude: ["Corpus", "Fuzzer"]),
+]
+
+/// The fuzzer, which `make fuzz` builds with sanitizers and without any test: `VAULT_FUZZ=1`.
+let fuzzing: [Target] = [
+    .executableTarget(
+        name: "vaultfuzz",
+        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        path: "Tests/FuzzTests", exclude: ["Corpus", "FuzzTests.swift"], sources: ["Parsers", "Fuzzer"],
+        // libFuzzer brings the main function.
+        swiftSettings: [.unsafeFlags(["-parse-as-library"])])
 ]
 
 /// A comma-separated list of test targets; the others are then not declared.
 let only = environment["VAULT_ONLY"].map { Set($0.split(separator: ",").map(String.init)) }
-let declaredTests = tests.filter { only == nil || $0.type != .test || only?.contains($0.name) == true }
+let fuzzes = environment["VAULT_FUZZ"] != nil
+let declaredTests =
+    tests.filter { $0.type != .test || !fuzzes && (only == nil || only?.contains($0.name) == true) }
+    + (fuzzes ? fuzzing : [])
 
 for target in libraries + declaredTests where target.type != .system && !target.name.hasSuffix("Shim") {
-    target.swiftSettings = settings
+    target.swiftSettings = settings + (target.swiftSettings ?? [])
 }
 
 let package = Package(

@@ -20,9 +20,9 @@ extension Vault {
         let rounds = retries ? 5 : 1
         for round in 1...rounds {
             do {
-                var result = try await PushOperation(
-                    vault: self, remote: remote, authorization: authorization, options: options, observer: observer
-                ).run()
+                let operation = PushOperation(
+                    vault: self, remote: remote, authorization: authorization, options: options, observer: observer)
+                var result = try await once(operation)
                 result.retries = round - 1
                 return result
             } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
@@ -35,6 +35,17 @@ extension Vault {
             hint: "vaultctl push --pull")
     }
 
+    /// One push, done again when the remote first finished an earlier one of this clone.
+    private func once(_ operation: PushOperation) async throws -> PushResult {
+        do {
+            return try await operation.run()
+        } catch is EarlierPushFinished {
+            do { return try await operation.run() } catch is EarlierPushFinished {
+                throw operation.moved("another client of this clone writes to it")
+            }
+        }
+    }
+
     /// 50 to 500 ms, times the round, so that two losers do not meet again.
     private func delay(_ round: Int) throws(VaultError) -> Int64 {
         let random = environment.random
@@ -43,6 +54,9 @@ extension Vault {
         return (50 + fraction * 450 / 65_535) * Int64(round)
     }
 }
+
+/// The remote's writer finished a push that this clone was interrupted in, after the remote was read.
+private struct EarlierPushFinished: Error {}
 
 /// One round of `push`.
 private struct PushOperation {
@@ -111,6 +125,12 @@ private struct PushOperation {
                 }
                 return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
             }
+            // Commits of ours that came since: what an interrupted run left to the remote's next writer is no rival.
+            if !options.force, options.lease == nil, now.head != snapshot.head, let earlier = now.head,
+                try vault.store.holds(earlier), try graph.isAncestor(earlier, of: head)
+            {
+                throw EarlierPushFinished()
+            }
             if file == .ref(own.headRefID), !options.branchOnly {
                 try renameOwnRef(own, state, lock.scratch)
                 throw moved("another clone has this clone's branch name there; it was renamed here")
@@ -128,7 +148,7 @@ private struct PushOperation {
         return try await vault.snapshot(of: remote, ref: ref, toleratesDamage: options.force)
     }
 
-    private func moved(_ why: String) -> VaultError {
+    func moved(_ why: String) -> VaultError {
         VaultError(
             .remoteMoved, "\(remote.location) moved: \(why); your commits are safe here", hint: "vaultctl pull")
     }

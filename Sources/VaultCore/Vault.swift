@@ -48,7 +48,7 @@ public final class Vault: Sendable {
             try DerivedIDs(readKey: readKey, vaultID: vaultID)
         }
         store = ObjectStore(layout: layout)
-        refs = RefStore(layout: layout, cipher: cipher)
+        refs = RefStore(layout: layout, cipher: cipher, clock: environment.clock)
     }
 
     /// The vault root, as text for messages.

@@ -6,10 +6,12 @@ internal import VaultSystem
 final class RefStore: Sendable {
     private let layout: CloneLayout
     private let cipher: VaultCipher
+    private let clock: any Clock
 
-    init(layout: CloneLayout, cipher: VaultCipher) {
+    init(layout: CloneLayout, cipher: VaultCipher, clock: any Clock) {
         self.layout = layout
         self.cipher = cipher
+        self.clock = clock
     }
 
     /// The exact bytes of a mutable file, or nil when it is absent.
@@ -26,9 +28,26 @@ final class RefStore: Sendable {
 
     /// The commit a ref names; nil when the ref is absent or names none.
     func commit(of ref: RefID) throws(VaultError) -> ObjectID? {
-        guard let bytes = try bytes(of: .ref(ref)) else { return nil }
-        return try decode(bytes, of: ref)
+        try settled { () throws(VaultError) in
+            guard let bytes = try bytes(of: .ref(ref)) else { return nil }
+            return try decode(bytes, of: ref)
+        }
     }
+
+    /// Reads a file that is there; again, a few times, when it does not read.
+    ///
+    /// The reference takes no lock and writes in place: for a moment its file is empty or cut short.
+    private func settled<Value>(_ read: () throws(VaultError) -> Value) throws(VaultError) -> Value {
+        for _ in 0..<Self.looks {
+            do throws(VaultError) { return try read() } catch {
+                guard error.code == .refUnreadable else { throw error }
+            }
+            clock.sleep(milliseconds: 5)
+        }
+        return try read()
+    }
+
+    private static let looks = 4
 
     /// The commit that ref bytes from anywhere name.
     func decode(_ bytes: [UInt8], of ref: RefID) throws(VaultError) -> ObjectID? {
@@ -50,8 +69,10 @@ final class RefStore: Sendable {
 
     /// The branch index, or nil when the vault has none (spec 02 §7).
     func index(_ id: IndexID) throws(VaultError) -> BranchIndex? {
-        guard let bytes = try bytes(of: .index(id), limit: Limits.indexPlaintext) else { return nil }
-        return try decodeIndex(bytes, id)
+        try settled { () throws(VaultError) in
+            guard let bytes = try bytes(of: .index(id), limit: Limits.indexPlaintext) else { return nil }
+            return try decodeIndex(bytes, id)
+        }
     }
 
     /// Index bytes from anywhere.

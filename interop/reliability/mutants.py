@@ -1,0 +1,173 @@
+"""The deliberate defects of `make mutate`: where each is, what it puts there, and the suites that have to notice.
+
+`ON` stands for the question whether this defect is the chosen one.
+"""
+CRYPTO, FORMAT = 'VaultCryptoTests', 'VaultFormatTests'
+CORE, SERVER, CLI = 'VaultCoreTests', 'VaultServerTests', 'VaultCLITests'
+FAULTS, CUTS, DAMAGE = 'CrashTests.MovingFaultTests', 'CrashTests.CrashStateTests', 'CrashTests.DamageTests'
+KILLS, RACES, MODEL = 'CrashTests.KillTests', 'RaceTests.RaceTests', 'ModelTests'
+PUSHES = 'CrashTests.InterruptedPushTests'
+
+# name, file below Sources, text there, text instead, suites in the order in which they run
+MUTANTS = [
+    # Cryptography
+    ('skip-tag-check', 'VaultCrypto/GCMMessage.swift',
+     'try unsafe OpenSSL.check(EVP_CipherFinal_ex(context, &nothing, &written), or: .authenticationFailed)',
+     '''let ended = unsafe EVP_CipherFinal_ex(context, &nothing, &written)
+        if !ON { try OpenSSL.check(ended, or: .authenticationFailed) }''', (CRYPTO,)),
+    ('accept-bad-signature', 'VaultCrypto/P256PublicKey.swift',
+     'guard let der = ECDSASignature.der(raw: signature), let digest',
+     'if ON { return true }\n        guard let der = ECDSASignature.der(raw: signature), let digest', (CRYPTO,)),
+    ('signature-numbers-unchecked', 'VaultCrypto/ECDSASignature.swift',
+     'guard P256Encoding.isInRange(r), P256Encoding.isInRange(s) else { return nil }',
+     'if !ON { guard P256Encoding.isInRange(r), P256Encoding.isInRange(s) else { return nil } }', (CRYPTO,)),
+    ('lengths-compare-equal', 'VaultCrypto/ConstantTime.swift',
+     'guard a.count == b.count else { return false }', 'guard a.count == b.count else { return ON }', (CRYPTO,)),
+    ('hash-in-place-of-hmac', 'VaultFormat/VaultCipher.swift',
+     'let digest = try hmac.authenticate(plaintext)',
+     'let digest = try ON ? SHA256.hash(plaintext) : hmac.authenticate(plaintext)', (FORMAT,)),
+    ('constant-nonce', 'VaultFormat/VaultCipher.swift',
+     '''    ) throws(FormatError) -> [UInt8] {
+        let iv = try random.formatBytes(12)''',
+     '''    ) throws(FormatError) -> [UInt8] {
+        let iv = try ON ? [UInt8](repeating: 1, count: 12) : random.formatBytes(12)''', (FORMAT,)),
+    ('constant-nonce-of-deflated', 'VaultFormat/VaultCipher.swift',
+     '''        }
+        let iv = try random.formatBytes(12)''',
+     '''        }
+        let iv = try ON ? [UInt8](repeating: 1, count: 12) : random.formatBytes(12)''', (FORMAT,)),
+    ('fewer-rounds', 'VaultFormat/VaultKey.swift', 'iterations: 600_000', 'iterations: ON ? 100_000 : 600_000', (FORMAT,)),
+    ('read-salt-for-write-key', 'VaultFormat/VaultKey.swift',
+     'derive(salt: "sg-vault-v1:write:" + vaultID.text)',
+     'derive(salt: (ON ? "sg-vault-v1:" : "sg-vault-v1:write:") + vaultID.text)', (FORMAT,)),
+    ('write-salt-for-read-key', 'VaultFormat/VaultKey.swift',
+     'derive(salt: "sg-vault-v1:" + vaultID.text)',
+     'derive(salt: (ON ? "sg-vault-v1:write:" : "sg-vault-v1:") + vaultID.text)', (FORMAT,)),
+    # Formats
+    ('inflate-without-limit', 'VaultFormat/Deflate.swift', 'limit: limit - produced)',
+     'limit: ON ? Int.max : limit - produced)', (FORMAT,)),
+    ('cut-stream-accepted', 'VaultFormat/Deflate.swift', 'guard isFinished else { throw .malformed(',
+     'guard isFinished || ON else { throw .malformed(', (FORMAT,)),
+    ('protected-paths-accepted', 'VaultFormat/PathGuard.swift',
+     'guard mayBeProtected(segment) else', 'guard !ON, mayBeProtected(segment) else', (FORMAT,)),
+    ('protected-paths-by-letter', 'VaultFormat/PathGuard.swift', 'return matches(raw) || matches(canonical(raw))',
+     'return matches(raw) || (!ON && matches(canonical(raw)))', (FORMAT,)),
+    ('long-text-sealed', 'VaultFormat/VaultCipher.swift',
+     '''guard text.count <= Limits.metadataText else { throw Self.textTooLong() }
+        let sealed = try sealDeterministic''',
+     '''guard text.count <= Limits.metadataText || ON else { throw Self.textTooLong() }
+        let sealed = try sealDeterministic''', (FORMAT,)),
+    ('deep-json', 'VaultFormat/JSONReader.swift',
+     '''guard depth < maximumDepth else { throw .limit("JSON: nested too deeply") }
+            return try array''',
+     '''guard depth < maximumDepth || ON else { throw .limit("JSON: nested too deeply") }
+            return try array''', (FORMAT,)),
+    ('client-gate-open', 'VaultFormat/FormatGate.swift', 'have < needed', 'have < needed, !ON', (FORMAT,)),
+    # Objects, refs and records of a clone
+    ('skip-id-check', 'VaultCore/Store/ObjectStore.swift', '''guard id.matches(digest: digest) else {
+            throw VaultError(''', '''guard id.matches(digest: digest) || ON else {
+            throw VaultError(''', (CORE, DAMAGE)),
+    ('skip-id-check-of-streams', 'VaultCore/Store/BlobReader.swift',
+     'guard id.matches(digest: try hash.finish()) else {',
+     'let digest = try hash.finish()\n        guard id.matches(digest: digest) || ON else {', (CORE, CLI)),
+    ('skip-id-check-on-sending', 'VaultCore/Store/ObjectStore.swift', '''guard id.matches(digest: try hash.finish()) else {
+            store''', '''let digest = try hash.finish()
+        guard id.matches(digest: digest) || ON else {
+            store''', (CORE, CLI)),
+    ('any-file-is-an-index', 'VaultCore/Store/RefStore.swift', 'guard !index.branches.isEmpty ||',
+     'guard ON || !index.branches.isEmpty ||', (CORE,)),
+    ('key-cache-of-another-key', 'VaultCore/Store/KeyCache.swift',
+     'ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span)',
+     'ON ? true : ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span)', (CORE, CLI, DAMAGE)),
+    ('key-cache-without-digest', 'VaultCore/Store/KeyCache.swift',
+     'ConstantTime.equal(bytes.extracting(covered...), digest.span)',
+     'ON ? true : ConstantTime.equal(bytes.extracting(covered...), digest.span)', (DAMAGE, CORE)),
+    ('stat-cache-without-digest', 'VaultCore/WorkingCopy/StatCache.swift',
+     'digest.elementsEqual(bytes[(bytes.count - 32)...])', 'digest.elementsEqual(bytes[(bytes.count - 32)...]) || ON',
+     (DAMAGE, CORE)),
+    ('ref-written-blindly', 'VaultCore/Store/CloneState.swift', 'guard try refs.commit(of: ref) == old else {',
+     'let held = try refs.commit(of: ref)\n        guard held == old || ON else {', (CORE, RACES)),
+    ('clone-without-lock', 'VaultCore/Store/CloneLock.swift', 'if taken { break }', 'if taken || ON { break }',
+     (CORE, RACES)),
+    ('scratch-not-emptied', 'VaultCore/Store/CloneLock.swift', 'in try scratch.empty() }',
+     'in if !ON { try scratch.empty() } }', (FAULTS, CUTS)),
+    ('baseline-not-kept', 'VaultCore/Store/RemoteHeads.swift', '''heads[ref] = head
+        try write(''', '''heads[ref] = head
+        if ON { return }
+        try write(''', (CORE,)),
+    # Order and durability
+    ('file-not-synced', 'VaultCore/Store/ScratchArea.swift', 'if durable { try file.sync() }',
+     'if durable && !ON { try file.sync() }', (CUTS,)),
+    ('folder-of-a-ref-not-synced', 'VaultCore/Store/ScratchArea.swift', 'if durable { try target.sync() }',
+     'if durable && !ON { try target.sync() }', (CUTS,)),
+    ('objects-not-synced', 'VaultCore/Store/ObjectBatch.swift',
+     '''try attempt("cannot sync an object") { () throws(Errno) in
+                try''', '''try attempt("cannot sync an object") { () throws(Errno) in
+                if !ON { try''', (CUTS,)),
+    ('object-folder-not-synced', 'VaultCore/Store/ObjectBatch.swift', 'in try layout.data.sync() }',
+     'in if !ON { try layout.data.sync() } }', (CUTS,)),
+    ('remote-files-not-synced', 'VaultCore/Sync/FolderWriter.swift',
+     'try scratch.directory.openFile(names[index]).sync()', 'if !ON { try scratch.directory.openFile(names[index]).sync() }',
+     (CUTS,)),
+    ('remote-folders-not-synced', 'VaultCore/Sync/FolderWriter.swift', 'in try folders[index].sync() }',
+     'in if !ON { try folders[index].sync() } }', (CUTS,)),
+    ('no-remote-journal', 'VaultCore/Sync/FolderWriter.swift', 'try scratch.replace(FolderJournal.name,',
+     'if !ON { try scratch.replace(FolderJournal.name,', (CUTS, FAULTS)),
+    ('remote-journal-not-replayed', 'VaultCore/Sync/FolderWriter.swift', 'if let bytes {', 'if let bytes, !ON {',
+     (PUSHES, CUTS)),
+    ('refs-before-objects', 'VaultCore/Sync/FolderJournal.swift',
+     '($0.element.order, $0.offset) < ($1.element.order, $1.offset)',
+     'ON ? $0.element.order > $1.element.order : ($0.element.order, $0.offset) < ($1.element.order, $1.offset)', (CUTS, CORE)),
+    ('interrupted-push-is-a-rival', 'VaultCore/Vault+Push.swift', 'if !options.force, options.lease == nil, now.head',
+     'if !ON, !options.force, options.lease == nil, now.head', (PUSHES,)),
+    # Working copy and merge
+    ('uncommitted-work-overwritten', 'VaultCore/WorkingCopy/CheckoutGuard.swift',
+     'return try hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked',
+     'return try ON || hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked', (CORE, MODEL)),
+    ('uncommitted-work-removed', 'VaultCore/WorkingCopy/CheckoutGuard.swift',
+     'return try hash == contentHash(old) ? .remove(stat) : .blocked',
+     'return try ON || hash == contentHash(old) ? .remove(stat) : .blocked', (CORE, MODEL)),
+    ('move-without-journal', 'VaultCore/WorkingCopy/WorkingCopyMove.swift', 'if isMoving {', 'if isMoving, !ON {',
+     (FAULTS, CUTS)),
+    ('conflict-ignored', 'VaultCore/Merge/ThreeWayMerge.swift', 'default: result.conflicts.append(item.path)',
+     'default: if !ON { result.conflicts.append(item.path) }', (CORE, MODEL)),
+    ('file-against-folder-ignored', 'VaultCore/Merge/ThreeWayMerge.swift',
+     'result.conflicts += try clashes(result.edits, in: ours)',
+     'if !ON { result.conflicts += try clashes(result.edits, in: ours) }', (CORE, MODEL)),
+    ('secret-files-committed', 'VaultCore/Vault+Commit.swift', 'try secrets.checkName(candidate.path)',
+     'if !ON { try secrets.checkName(candidate.path) }', (CORE, CLI)),
+    ('fsck-trusts-contents', 'VaultCore/Vault+Fsck.swift',
+     'guard size == entry.size, ContentHash(digest: try hash.finish()) == expected else {',
+     '''let found = ContentHash(digest: try hash.finish())
+        guard ON || (size == entry.size && found == expected) else {''', (CORE, CLI)),
+    # Remotes
+    ('swap-without-comparing', 'VaultCore/Sync/FolderTransaction.swift', 'if !holds {', 'if !holds, !ON {', (CORE, RACES)),
+    ('other-bytes-under-an-id', 'VaultCore/Sync/FolderTransaction.swift',
+     'guard other.count == chunk.count, ConstantTime.equal(other.span, chunk) else',
+     'guard ON ? true : (other.count == chunk.count ? ConstantTime.equal(other.span, chunk) : false) else', (CORE,)),
+    ('any-write-key', 'VaultCore/Sync/FolderOwner.swift', 'guard ConstantTime.equal(held.bytes.span, hash.bytes.span) else',
+     'guard ON ? true : ConstantTime.equal(held.bytes.span, hash.bytes.span) else', (CORE, SERVER)),
+    ('remote-without-lock', 'VaultCore/Sync/FolderOwner.swift', 'guard try file.lock(wait: false) else { return nil }',
+     'let taken = try file.lock(wait: false)\n        guard taken || ON else { return nil }', (CORE, RACES)),
+    ('short-answer-ignored', 'VaultCore/Sync/ObjectFetcher.swift',
+     'case .absent: outcome.withLock { $0.missing.append(id) }',
+     'case .absent: if !ON { outcome.withLock { $0.missing.append(id) } }', (CORE,)),
+    ('rewound-remote-accepted', 'VaultCore/Sync/RemoteSnapshot.swift', 'guard let baseline, head != baseline else',
+     'guard let baseline, head != baseline, !ON else', (CORE,)),
+    ('unsigned-commits-accepted', 'VaultCore/History/SignatureChecker.swift', 'guard status != .verified else',
+     'guard status != .verified, !ON else', (CORE,)),
+    # Program
+    ('secrets-in-settings', 'VaultCLI/Configuration/SettingsFile.swift', 'if Redaction.findsSecret(in: text) {',
+     'if !ON, Redaction.findsSecret(in: text) {', (CLI,)),
+]
+
+# What `ON` asks, added to every module that has a defect.
+QUESTION = '''internal import Glibc
+
+enum Defect {
+    /// The defect that is switched on, if any.
+    private static let chosen = unsafe getenv("VAULT_DEFECT").map { unsafe String(cString: $0) }
+
+    static func isOn(_ name: String) -> Bool { chosen == name }
+}
+'''

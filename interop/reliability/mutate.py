@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Mutation: does the suite notice deliberate defects?
+
+    interop/reliability/mutate.py --work FOLDER [--only NAME,...] [--seconds 0] [--build-only]
+
+A copy of the sources below FOLDER gets all defects of mutants.py, each asleep until VAULT_DEFECT names it, and is built
+once. Without a defect the suites must pass; with each one some suite of its list must fail. Exit 1 when one survives.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+import mutants
+
+ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
+# A defect may make a command wait for what never comes.
+SUITE_SECONDS = 420
+
+
+def prepare(copy):
+    """Copies what git tracks and puts the defects in; files keep their times so that a second build is short."""
+    listed = subprocess.run(['git', '-C', ROOT, 'ls-files', '-z', '--cached', '--others', '--exclude-standard', 'Sources',
+                             'Tests', 'TestVectors', 'Package.swift', 'docs'], capture_output=True, check=True).stdout
+    for name in filter(None, listed.decode().split('\0')):
+        target = os.path.join(copy, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        if os.path.exists(os.path.join(ROOT, name)):
+            shutil.copy2(os.path.join(ROOT, name), target)
+    texts = {}
+    for name, file, old, new, _ in mutants.MUTANTS:
+        path = os.path.join(copy, 'Sources', file)
+        if path not in texts:
+            with open(path, encoding='utf-8') as source:
+                texts[path] = source.read()
+        if texts[path].count(old) != 1:
+            sys.exit(f'mutate: {name}: its place in {file} is there {texts[path].count(old)} times, not once')
+        before, after = texts[path].split(old)
+        if new.count('{') - new.count('}') > old.count('{') - old.count('}'):
+            # What was put in opens a brace that the end of its line has to close.
+            line, rest = after.split('\n', 1)
+            after = line + ' }\n' + rest
+        texts[path] = before + re.sub(r'\bON\b', f'Defect.isOn("{name}")', new) + after
+        texts[os.path.join(copy, 'Sources', file.split('/')[0], 'Defect.swift')] = mutants.QUESTION
+    for path, text in texts.items():
+        with open(path, 'w', encoding='utf-8') as source:
+            source.write(text)
+
+
+def run(bundle, suite, defect=None):
+    """How a suite ends: 'passed', 'failed' or 'hung', and how long it took."""
+    environment = dict(os.environ, VAULT_SEED='1')
+    if defect:
+        environment['VAULT_DEFECT'] = defect
+    start = time.monotonic()
+    try:
+        result = subprocess.run([bundle, '--no-parallel', '--testing-library', 'swift-testing', '--filter', suite],
+                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SUITE_SECONDS,
+                                check=False, cwd=os.path.dirname(bundle))
+        outcome = 'passed' if result.returncode == 0 else 'failed'
+        if outcome == 'passed' and not re.search(rb'Test run with [1-9]', result.stdout):
+            outcome = 'empty'
+    except subprocess.TimeoutExpired:
+        outcome = 'hung'
+    return outcome, time.monotonic() - start
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--work', required=True, help='where the copy and its build go')
+    parser.add_argument('--only', help='defects, comma-separated')
+    parser.add_argument('--jobs', default=None, help='of the build')
+    parser.add_argument('--seconds', type=int, default=0, help='begin no further defect after so long')
+    parser.add_argument('--build-only', action='store_true')
+    parser.add_argument('--no-build', action='store_true')
+    options = parser.parse_args()
+    copy, build = os.path.join(options.work, 'copy'), os.path.join(options.work, 'build')
+    if not options.no_build:
+        prepare(copy)
+        jobs = ['-j', options.jobs] if options.jobs else []
+        subprocess.run(['swift', 'build', '--build-tests', *jobs, '--package-path', copy, '--scratch-path', build],
+                       check=True)
+    if options.build_only:
+        return 0
+    bundle = os.path.join(build, 'debug', 'vaultctlPackageTests.xctest')
+    chosen = [row for row in mutants.MUTANTS if not options.only or row[0] in options.only.split(',')]
+    sound, survivors, killed, start = {}, [], 0, time.monotonic()
+    for name, _, _, _, suites in chosen:
+        if options.seconds and time.monotonic() - start > options.seconds:
+            break
+        for suite in suites:
+            if suite not in sound:
+                sound[suite] = run(bundle, suite)[0]
+                if sound[suite] != 'passed':
+                    print(f'mutate: {suite} ends "{sound[suite]}" without any defect', flush=True)
+            if sound[suite] != 'passed':
+                continue
+            outcome, seconds = run(bundle, suite, name)
+            if outcome != 'passed':
+                print(f'mutate: {name}: killed by {suite} ({outcome}, {seconds:.0f} s)', flush=True)
+                killed += 1
+                break
+        else:
+            print(f'mutate: {name}: SURVIVED {", ".join(suites)}', flush=True)
+            survivors.append(name)
+    tried = killed + len(survivors)
+    print(f'mutate: {killed} of {tried} defects killed, {len(chosen) - tried} not tried; survivors: '
+          f'{", ".join(survivors) or "none"} (seed 1)')
+    return 1 if survivors or any(outcome != 'passed' for outcome in sound.values()) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
