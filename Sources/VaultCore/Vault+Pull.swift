@@ -85,7 +85,7 @@ private struct Incoming {
                     nil, baseline: baselines[ref], graph: CommitGraph(store: vault.store, cipher: vault.cipher),
                     remote: remote)
             }
-            // A place that holds nothing at all may be the wrong one; only a head that was there is noted as gone.
+            // What is told of a remote that lost the branch; no baseline moves here.
             try vault.recordSeen([(ref, nil, nil)], at: vault.place(of: remote.location), scratch: scratch)
             return fetched
         }

@@ -41,8 +41,10 @@ extension Vault {
             cipher: cipher, batch: batch, random: environment.random, deflates: state.deflatesBlobs)
         var edits: [TreeEditor.Edit] = []
         var blobs: [(path: VaultPath, blob: ObjectID)] = []
+        let secrets = try SecretGuard(
+            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKey: try keyFinder())
         for file in request.files {
-            let stored = try store(file.content, file.path, writer, lock.scratch)
+            let stored = try store(file.content, file.path, writer, secrets, lock.scratch)
             let old = try entry(file.path, headTree, trees)
             if let old, old.contentHash == stored.contentHash, old.size == stored.size {
                 blobs.append((file.path, old.blobID))
@@ -52,7 +54,7 @@ extension Vault {
             edits.append(TreeEditor.Edit(path: file.path, entry: stored.entry(contentType: type)))
             blobs.append((file.path, stored.id))
         }
-        guard !edits.isEmpty else { return WriteResult(blobs: blobs, commit: nil) }
+        guard !edits.isEmpty else { return WriteResult(blobs: blobs, commit: nil, notWritten: []) }
         edits.sort { $0.path < $1.path }
         let tree = try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply(edits, to: headTree)
         let key = try signingKey(branch)
@@ -66,12 +68,13 @@ extension Vault {
             vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
             scratch: lock.scratch, observer: observer, looksAround: false)
         let scratch = lock.scratch
-        _ = try move.run(to: id, verb: "write") {
+        let moved = try move.run(to: id, verb: "write") {
             try moveRef(state.headRef, from: state.head, to: id, scratch: scratch)
         }
         try recordCheckout(added: edits.map(\.path), removed: [], config: state.config, scratch: scratch)
         try recordOwnHead(id, ref: state.headRef, scratch: scratch)
-        return WriteResult(blobs: blobs, commit: try describe(id, commit, index: state.index))
+        return WriteResult(
+            blobs: blobs, commit: try describe(id, commit, index: state.index), notWritten: moved.notStored)
     }
 
     /// Refuses names that the format can not hold, before anything is encrypted.
@@ -87,10 +90,9 @@ extension Vault {
     }
 
     private func store(
-        _ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter, _ scratch: ScratchArea
+        _ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter, _ secrets: SecretGuard,
+        _ scratch: ScratchArea
     ) throws -> StoredBlob {
-        let secrets = try SecretGuard(
-            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKey: try keyFinder())
         try secrets.checkName(path)
         switch content {
         case .bytes(let bytes):

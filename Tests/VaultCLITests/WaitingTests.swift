@@ -25,7 +25,7 @@ struct WaitingTests {
 
     @discardableResult
     private func shell(_ command: String) throws -> String {
-        let start = "cd \(folder.path.text) && export HOME=$PWD CI=1 P=\(program); umask 022\n"
+        let start = "set -e; cd \(folder.path.text); export HOME=$PWD CI=1 P=\(program); umask 022\n"
         return String(decoding: try Shell.run(start + command), as: UTF8.self)
     }
 
@@ -136,11 +136,12 @@ struct WaitingTests {
 
     @Test("a dry run leaves the lock file as it is")
     func dryRun() throws {
-        try shell(
+        let told = try shell(
             """
             echo more >v/a.txt; $P -C v commit -q -m two >out
-            cp v/.sg_vault/local/vaultctl/lock before; $P -C v push --dry-run >out
-            cmp before v/.sg_vault/local/vaultctl/lock
+            cp v/.sg_vault/local/vaultctl/lock before; $P -C v push --dry-run
+            cmp before v/.sg_vault/local/vaultctl/lock && echo same
             """)
+        #expect(told.hasPrefix("Would publish") && told.hasSuffix("\nsame\n"), "\(told)")
     }
 }

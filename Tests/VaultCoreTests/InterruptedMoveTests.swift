@@ -28,23 +28,6 @@ final class InterruptedMoveTests {
         _ = try await first.push(to: try setting.remote())
     }
 
-    /// The clone with a hook that is run when the files of a move are about to be written, once each.
-    private func clone(_ hook: @escaping @Sendable (Int) throws -> Void) throws -> Vault {
-        let count = Locked(0)
-        let points = FailPoints { (point: FailPoint) throws(Errno) in
-            guard point == .checkoutBeforeFile else { return }
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            do { try hook(number) } catch { throw (error as? Errno) ?? .ioError }
-        }
-        let environment = VaultEnvironment(
-            fileSystem: LinuxFileSystem(), clock: SystemClock(), random: SecureRandom(), failPoints: points,
-            pool: WorkerPool(threads: 1))
-        return try Vault.open(root: setting.folder.appending("b"), options: OpenOptions(), environment: environment)
-    }
-
     private func hasJournal() throws -> Bool {
         let own = try setting.environment.fileSystem.openDirectory(
             setting.folder.appending("b").appending(relative: Array(".sg_vault/local/vaultctl".utf8)))
@@ -53,7 +36,7 @@ final class InterruptedMoveTests {
 
     @Test func `an edit made while a pull writes is kept, and the pull is undone`() async throws {
         let setting = setting
-        let vault = try clone { number in
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in
             if number == 20 { try setting.write("my edit", to: "f9", in: "b") }
         }
         let before = try vault.status().head
@@ -67,14 +50,16 @@ final class InterruptedMoveTests {
 
     @Test func `a file deleted while a pull writes is not brought back`() async throws {
         let setting = setting
-        let vault = try clone { number in if number == 3 { try setting.remove("f9", in: "b") } }
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in
+            if number == 3 { try setting.remove("f9", in: "b") }
+        }
         await #expect(throws: VaultError.coded(.dirtyTree)) { try await vault.pull(from: try setting.remote()) }
         #expect(setting.read("f9", in: "b") == nil)
         #expect(try vault.status().changes == Changes(deleted: [try VaultPath("f9")]))
     }
 
     @Test func `after a stop the next commit finishes the pull and records own work only`() async throws {
-        let vault = try clone { number in if number == 20 { throw Errno.ioError } }
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in if number == 20 { throw Errno.ioError } }
         await #expect(throws: VaultError.coded(.ioError)) { try await vault.pull(from: try setting.remote()) }
         #expect(try hasJournal())
         let again = try setting.open("b")
@@ -89,7 +74,7 @@ final class InterruptedMoveTests {
     @Test func `after a stop and an edit of a touched file the pull is undone, and only the edit is recorded`()
         async throws
     {
-        let vault = try clone { number in if number == 20 { throw Errno.ioError } }
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in if number == 20 { throw Errno.ioError } }
         await #expect(throws: VaultError.coded(.ioError)) { try await vault.pull(from: try setting.remote()) }
         let edited = names.first { setting.read($0, in: "b")?.hasPrefix("new") == true } ?? "f0"
         try setting.write("my edit", to: edited, in: "b")

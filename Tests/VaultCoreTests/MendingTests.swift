@@ -12,11 +12,7 @@ struct MendingTests {
     private let first: Vault
 
     init() async throws {
-        setting = try TwoClones()
-        first = try setting.create("a")
-        try setting.write("one", to: "f", in: "a")
-        _ = try first.commit()
-        _ = try await first.push(to: try setting.remote())
+        (setting, first) = try await TwoClones.published()
     }
 
     private func overwrite(_ folder: any Directory, _ name: String, _ text: String) throws {
@@ -144,6 +140,19 @@ struct UnusualTreeTests {
         let result = try first.commit()
         #expect(result.changes.added.map(\.description) == ["f"])
         #expect(result.skipped.map(\.reason) == [.tooDeep])
+    }
+
+    @Test func `a write tells what it committed and could not put into the working copy`() throws {
+        let setting = try TwoClones()
+        let first = try setting.create("a")
+        let long = try VaultPath(String(repeating: "n", count: 300))
+        let result = try first.write(
+            WriteRequest(files: [(long, .bytes([1])), (try VaultPath("f"), .bytes([2]))]))
+        #expect(result.commit != nil)
+        #expect(result.notWritten == [SkippedEntry(path: long.bytes, reason: .nameTooLong)])
+        #expect(setting.read("f", in: "a") == "\u{2}")
+        #expect(try first.contents(of: long) == [1])
+        #expect(try first.status().isClean)
     }
 
     @Test func `an edit within one tick of a coarse clock is seen`() async throws {

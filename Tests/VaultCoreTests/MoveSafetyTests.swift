@@ -27,26 +27,6 @@ final class MoveSafetyTests {
         _ = try await first.push(to: try setting.remote())
     }
 
-    /// A clone in which `hook` runs at a place of a move, with the number of times it came by there.
-    private func clone(
-        _ name: String = "b", at place: FailPoint = .checkoutBeforeFile,
-        _ hook: @escaping @Sendable (Int) throws -> Void
-    ) throws -> Vault {
-        let count = Locked(0)
-        let points = FailPoints { (point: FailPoint) throws(Errno) in
-            guard point == place else { return }
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
-            do { try hook(number) } catch { throw (error as? Errno) ?? .ioError }
-        }
-        let environment = VaultEnvironment(
-            fileSystem: LinuxFileSystem(), clock: SystemClock(), random: SecureRandom(), failPoints: points,
-            pool: WorkerPool(threads: 1))
-        return try Vault.open(root: setting.folder.appending(name), options: OpenOptions(), environment: environment)
-    }
-
     private func shell(_ command: String) throws {
         try Shell.run("cd '\(setting.folder.path.text)/b' && \(command)")
     }
@@ -113,7 +93,7 @@ final class MoveSafetyTests {
     @Test func `what a person had before is not undone with a stopped pull`() async throws {
         try setting.write("added", to: "added", in: "b")
         try setting.write("new f7", to: "f7", in: "b")
-        let vault = try clone { number in if number == 10 { throw Errno.ioError } }
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in if number == 10 { throw Errno.ioError } }
         await #expect(throws: VaultError.coded(.ioError)) { try await vault.pull(from: try setting.remote()) }
         let touched = names.first { setting.read($0, in: "b")?.hasPrefix("new") == true && $0 != "f7" } ?? "f0"
         try setting.write("my edit", to: touched, in: "b")
@@ -126,7 +106,9 @@ final class MoveSafetyTests {
 
     @Test func `a file emptied while a pull writes stays empty`() async throws {
         let setting = setting
-        let vault = try clone { number in if number == 3 { try setting.write("", to: "f9", in: "b") } }
+        let vault = try setting.open("b", at: .checkoutBeforeFile) { number in
+            if number == 3 { try setting.write("", to: "f9", in: "b") }
+        }
         await #expect(throws: VaultError.coded(.dirtyTree)) { try await vault.pull(from: try setting.remote()) }
         #expect(setting.read("f9", in: "b") == "")
         #expect(try vault.status().changes == Changes(modified: [try VaultPath("f9")]))
@@ -140,7 +122,7 @@ final class MoveSafetyTests {
         let bytes = try plain.refs.encode(parent, random: SecureRandom())
         let refs = plain.layout.refs
         let name = Array(state.headRef.text.utf8)
-        let vault = try clone(at: .checkoutBeforeHead) { _ in
+        let vault = try setting.open("b", at: .checkoutBeforeHead) { _ in
             try refs.removeFile(name)
             try refs.createFile(name, mode: 0o644).write(bytes.span)
         }
@@ -154,7 +136,7 @@ final class MoveSafetyTests {
         for name in names { try setting.write("third \(name)", to: name, in: "a") }
         _ = try first.commit()
         _ = try await first.push(to: try setting.remote())
-        let vault = try clone("r") { number in if number == 10 { throw Errno.ioError } }
+        let vault = try setting.open("r", at: .checkoutBeforeFile) { number in if number == 10 { throw Errno.ioError } }
         await #expect(throws: VaultError.coded(.ioError)) { try await vault.pull(from: try setting.remote()) }
         // The next state of the remote has the files as this clone had them.
         for name in names { try setting.write("new \(name)", to: name, in: "a") }

@@ -12,11 +12,7 @@ struct SeveralRemotesTests {
     private let first: Vault
 
     init() async throws {
-        setting = try TwoClones()
-        first = try setting.create("a")
-        try setting.write("one", to: "f", in: "a")
-        _ = try first.commit()
-        _ = try await first.push(to: try setting.remote())
+        (setting, first) = try await TwoClones.published()
     }
 
     private func elsewhere(_ name: String) throws -> FolderRemote {

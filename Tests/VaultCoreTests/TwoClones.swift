@@ -59,6 +59,35 @@ final class TwoClones: Sendable {
         try Vault.open(root: folder.appending(name), options: OpenOptions(), environment: environment)
     }
 
+    /// A clone in which `hook` runs at a place of its work, with the number of times it came by there.
+    func open(
+        _ name: String, at place: FailPoint, _ hook: @escaping @Sendable (Int) throws -> Void
+    ) throws -> Vault {
+        let count = Locked(0)
+        let points = FailPoints { (point: FailPoint) throws(Errno) in
+            guard point == place else { return }
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            do { try hook(number) } catch { throw (error as? Errno) ?? .ioError }
+        }
+        let environment = VaultEnvironment(
+            fileSystem: LinuxFileSystem(), clock: SystemClock(), random: SecureRandom(), failPoints: points,
+            pool: WorkerPool(threads: 1))
+        return try Vault.open(root: folder.appending(name), options: OpenOptions(), environment: environment)
+    }
+
+    /// A vault in "a" with one file, published.
+    static func published() async throws -> (setting: TwoClones, first: Vault) {
+        let setting = try TwoClones()
+        let first = try setting.create("a")
+        try setting.write("one", to: "f", in: "a")
+        _ = try first.commit()
+        _ = try await first.push(to: try setting.remote())
+        return (setting, first)
+    }
+
     /// Writes a file of a working copy, making its folders.
     func write(_ text: String, to path: String, in name: String) throws {
         var directory = try environment.fileSystem.openDirectory(folder.appending(name))

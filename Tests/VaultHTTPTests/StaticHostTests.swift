@@ -9,12 +9,11 @@ import VaultTestSupport
 @Suite("A published vault on a host of files")
 struct StaticHostTests {
     /// A folder given by a plain file server.
-    private final class Host {
+    private struct Host {
         let url: String
-        private let process: Subprocess.Sink
+        private let server: LoopbackServer
 
-        init(_ folder: FilePath, in scratch: TemporaryFolder) throws {
-            let portFile = scratch.appending("port")
+        init(_ folder: FilePath) throws {
             let program = """
                 import functools, http.server, os, sys, threading
                 handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
@@ -24,21 +23,9 @@ struct StaticHostTests {
                 threading.Thread(target=lambda: (sys.stdin.buffer.read(), os._exit(0)), daemon=True).start()
                 server.serve_forever()
                 """
-            process = try Subprocess.Sink(
-                "exec python3 -c '\(program)' '\(folder.text)' '\(portFile.text)' >/dev/null 2>&1",
-                removingFromEnvironment: [])
-            let clock = SystemClock()
-            let deadline = clock.monotonicNs + 20_000_000_000
-            var port: [UInt8]?
-            while port == nil, clock.monotonicNs < deadline {
-                clock.sleep(milliseconds: 20)
-                port = try? LinuxFileSystem().readFile(portFile, limit: 16)
-            }
-            guard let port else { throw Errno.ioError }
-            url = "http://127.0.0.1:" + String(decoding: port, as: UTF8.self)
+            server = try LoopbackServer { "python3 -c '\(program)' '\(folder.text)' \($0)" }
+            url = "http://127.0.0.1:" + server.port
         }
-
-        deinit { _ = try? process.finish() }
     }
 
     @Test(arguments: ["flat", "api"], [true, false])
@@ -64,7 +51,7 @@ struct StaticHostTests {
                     + "printf '{}]}'; } > '\(site)/manifest.json'")
         }
         try publish()
-        let host = try Host(FilePath(site), in: scratch)
+        let host = try Host(FilePath(site))
         func remote() throws -> HTTPRemote {
             try .test(host.url, scene.keys.vaultID, environment: scene.environment)
         }
@@ -89,7 +76,7 @@ struct StaticHostTests {
         let scratch = try TemporaryFolder("static")
         let site = scratch.appending("site")
         try Shell.run("mkdir -p '\(site.text)'")
-        let host = try Host(site, in: scratch)
+        let host = try Host(site)
         let remote = try HTTPRemote.test(host.url, try VaultID("abcd1234"))
         await #expect(throws: VaultError(.serverError, "")) {
             try await remote.readAll([.ref(try RefID("ref-pid-muw-000000000001"))])

@@ -10,7 +10,7 @@ import time
 import zipfile
 
 from roundtrip.harness import Skipped, case, equal
-from roundtrip.served import certificate, serve, vaults
+from roundtrip.served import certificate, push_at_once, serve, vaults
 
 
 def sgit_vault(lab, server, clone='sgit'):
@@ -53,28 +53,7 @@ def concurrent_pushes(lab):
     with serve(lab) as server:
         key, vault = sgit_vault(lab, server)
         lab.ours.clone(key, 'ours', lab.path('served', vault), cwd=lab.root)
-        for turn in range(8):
-            for clone, tool in (('sgit', lab.reference), ('ours', lab.ours)):
-                lab.put(clone, f'{clone}{turn}.txt', lab.text())
-                tool.commit(lab.path(clone), f'{clone} {turn}')
-            codes = []
-            other = threading.Thread(target=lambda: codes.append(lab.ours.run('push', cwd=lab.path('ours'), code=None).code))
-            other.start()
-            sgit = lab.reference.run('push', cwd=lab.path('sgit'), ok=False).code
-            other.join()
-            if codes[0] not in (0, 5):
-                raise AssertionError(f'push ended with {codes[0]}')
-            # Whoever lost merges and pushes again; the reference may have merged and pushed by itself.
-            lab.reference.pull(lab.path('sgit'))
-            lab.reference.run('push', cwd=lab.path('sgit'), ok=False)
-            lab.ours.pull(lab.path('ours'))
-            lab.ours.push(lab.path('ours'))
-            lab.reference.pull(lab.path('sgit'))
-            lab.same_files('sgit', 'ours')
-        for turn in range(8):
-            for clone in ('sgit', 'ours'):
-                equal(os.path.exists(lab.path('ours', f'{clone}{turn}.txt')), True, f'{clone}{turn}.txt is there')
-        lab.both_agree('ours')
+        push_at_once(lab, 8)
 
 
 @case('k.large_blobs')

@@ -1,13 +1,11 @@
 """l. Both tools on one server over HTTP: the stand-in, with and without an object store, and `vaultctl serve`."""
-import os
 import shutil
 import socket
 import subprocess
-import threading
 import time
 
 from roundtrip.harness import Skipped, case, equal
-from roundtrip.served import certificate
+from roundtrip.served import certificate, push_at_once
 from roundtrip.stand_in import own, stand_in
 
 SERVERS = {
@@ -88,31 +86,10 @@ def large(lab, server):
 
 def concurrent_pushes(lab, server):
     """Both tools push at the same moment, round after round: nothing is lost."""
-    rounds = 10
     with SERVERS[server](lab) as url:
         key = made_by_reference(lab, url)
         lab.ours.clone(key, 'ours', url, cwd=lab.root)
-        for turn in range(rounds):
-            for clone, tool in (('sgit', lab.reference), ('ours', lab.ours)):
-                lab.put(clone, f'{clone}{turn}.txt', lab.text())
-                tool.commit(lab.path(clone), f'{clone} {turn}')
-            codes = []
-            other = threading.Thread(target=lambda: codes.append(lab.ours.run('push', cwd=lab.path('ours'), code=None).code))
-            other.start()
-            lab.reference.run('push', cwd=lab.path('sgit'), ok=False)
-            other.join()
-            if codes[0] not in (0, 5):
-                raise AssertionError(f'push ended with {codes[0]}')
-            lab.reference.pull(lab.path('sgit'))
-            lab.reference.run('push', cwd=lab.path('sgit'), ok=False)
-            lab.ours.pull(lab.path('ours'))
-            lab.ours.push(lab.path('ours'))
-            lab.reference.pull(lab.path('sgit'))
-            lab.same_files('sgit', 'ours')
-        for turn in range(rounds):
-            for clone in ('sgit', 'ours'):
-                equal(os.path.exists(lab.path('ours', f'{clone}{turn}.txt')), True, f'{clone}{turn}.txt is there')
-        lab.both_agree('ours')
+        push_at_once(lab, 10)
 
 
 for name in SERVERS:

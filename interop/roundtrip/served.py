@@ -6,6 +6,9 @@ import os
 import signal
 import ssl
 import subprocess
+import threading
+
+from roundtrip.harness import equal
 
 WRITE_KEY = 'a' * 64
 
@@ -77,3 +80,30 @@ def certificate(lab):
 
 def vaults(lab, root='served'):
     return sorted(name for name in os.listdir(lab.path(root)) if not name.startswith('.'))
+
+
+def push_at_once(lab, rounds):
+    """Rounds in which the clones 'sgit' and 'ours' of one vault push at the same moment; nothing may be lost."""
+    for turn in range(rounds):
+        for clone, tool in (('sgit', lab.reference), ('ours', lab.ours)):
+            lab.put(clone, f'{clone}{turn}.txt', lab.text())
+            tool.commit(lab.path(clone), f'{clone} {turn}')
+        codes = []
+        other = threading.Thread(
+            target=lambda: codes.append(lab.ours.run('push', cwd=lab.path('ours'), code=None).code))
+        other.start()
+        lab.reference.run('push', cwd=lab.path('sgit'), ok=False)
+        other.join()
+        if codes[0] not in (0, 5):
+            raise AssertionError(f'push ended with {codes[0]}')
+        # Whoever lost merges and pushes again; the reference may have merged and pushed by itself.
+        lab.reference.pull(lab.path('sgit'))
+        lab.reference.run('push', cwd=lab.path('sgit'), ok=False)
+        lab.ours.pull(lab.path('ours'))
+        lab.ours.push(lab.path('ours'))
+        lab.reference.pull(lab.path('sgit'))
+        lab.same_files('sgit', 'ours')
+    for turn in range(rounds):
+        for clone in ('sgit', 'ours'):
+            equal(os.path.exists(lab.path('ours', f'{clone}{turn}.txt')), True, f'{clone}{turn}.txt is there')
+    lab.both_agree('ours')

@@ -28,6 +28,7 @@ enum WriteCommand {
             .init(.ok), .init(.notFound, "no server is known to push to"),
             .init(.rejected, "--if-blob does not hold, or the remote moved"), .init(.auth), .init(.network),
             .init(.integrity), .init(.refused),
+            .init(.partial, "committed, but a file can not be stored on this file system"),
         ],
         examples: [
             .init("date | vaultctl write log/today.txt", "Commits standard input."),
@@ -36,7 +37,8 @@ enum WriteCommand {
                 "Two files in one commit."),
         ],
         network: .onRequest,
-        document: .init("vaultctl/write/1", "blob_id, commit_id, message, unchanged, paths{}"),
+        document: .init(
+            "vaultctl/write/1", "blob_id, commit_id, message, unchanged, paths{}, not_written[{path,reason}]"),
         changes: true,
         action: .choose { call in
             call.has(push) ? .network { call in try await runWithPush(call) } : .local { call in try run(call) }
@@ -44,7 +46,7 @@ enum WriteCommand {
 
     private static func run(_ call: Call) throws -> ExitCode {
         let vault = try VaultPlace.open(call)
-        return try call.answer(WriteAnswer(result: try write(call, vault)))
+        return try answer(call, try write(call, vault))
     }
 
     private static func runWithPush(_ call: Call) async throws -> ExitCode {
@@ -56,7 +58,11 @@ enum WriteCommand {
         defer { ticker.stop() }
         let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         _ = try await vault.push(to: remote, PushOptions(), observer: observer)
-        return try call.answer(WriteAnswer(result: result))
+        return try answer(call, result)
+    }
+
+    private static func answer(_ call: Call, _ result: WriteResult) throws -> ExitCode {
+        try call.answer(WriteAnswer(result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
     }
 
     private static func write(_ call: Call, _ vault: Vault) throws -> WriteResult {
@@ -123,6 +129,7 @@ private struct WriteAnswer: Rendered {
         guard let commit = result.commit else { return try text.line("Nothing has changed") }
         try text.line("[\(text.short(commit.id))] \(TextSafety.line(commit.subject))")
         for (path, blob) in result.blobs { try text.path(blob.text, path.bytes) }
+        try text.notStored(result.notWritten)
     }
 
     func jsonMembers() -> [JSONMember] {
@@ -135,6 +142,7 @@ private struct WriteAnswer: Rendered {
                 result.blobs.map {
                     JSONMember(name: String(decoding: $0.path.bytes, as: UTF8.self), value: .id($0.blob))
                 }),
+            "not_written": .skipped(result.notWritten),
         ])
     }
 }

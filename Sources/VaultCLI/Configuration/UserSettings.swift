@@ -23,7 +23,7 @@ struct UserSettings {
         do throws(Errno) {
             guard case .file(let real, let mode) = try fileSystem.outputPlace(path), let name = real.lastComponent
             else { throw .invalidArgument }
-            try makeFolder(real.parent, fileSystem)
+            try fileSystem.createDirectories(real.parent, mode: 0o700)
             let folder = try fileSystem.openDirectory(real.parent)
             let bytes = file.bytes
             try AtomicFile.write(
@@ -31,17 +31,6 @@ struct UserSettings {
                 durability: .contentAndName)
         } catch {
             throw VaultError.io(error, "cannot write \(path.text)", path: path.text)
-        }
-    }
-
-    private func makeFolder(_ path: FilePath, _ fileSystem: any FileSystem) throws(Errno) {
-        do throws(Errno) {
-            try fileSystem.createDirectory(path, mode: 0o700)
-        } catch .fileExists {
-            return
-        } catch .noSuchFile where path.parent != path {
-            try makeFolder(path.parent, fileSystem)
-            try fileSystem.createDirectory(path, mode: 0o700)
         }
     }
 }

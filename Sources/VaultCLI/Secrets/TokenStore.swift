@@ -65,7 +65,7 @@ struct TokenStore: Sendable {
         defer { SecretText.wipe(&bytes) }
         let fileSystem = surroundings.vault.fileSystem
         do throws(Errno) {
-            try Self.makeFolder(path.parent, fileSystem)
+            try fileSystem.createDirectories(path.parent, mode: 0o700)
             let folder = try fileSystem.openDirectory(path.parent)
             try AtomicFile.write(
                 bytes.span, as: name, in: folder, staging: folder,
@@ -73,17 +73,6 @@ struct TokenStore: Sendable {
                 durability: .contentAndName)
         } catch {
             throw VaultError.io(error, "cannot write \(path.text)", path: path.text)
-        }
-    }
-
-    private static func makeFolder(_ path: FilePath, _ fileSystem: any FileSystem) throws(Errno) {
-        do throws(Errno) {
-            try fileSystem.createDirectory(path, mode: 0o700)
-        } catch .fileExists {
-            return
-        } catch .noSuchFile where path.parent != path {
-            try makeFolder(path.parent, fileSystem)
-            try fileSystem.createDirectory(path, mode: 0o700)
         }
     }
 }

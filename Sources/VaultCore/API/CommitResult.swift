@@ -124,6 +124,8 @@ public struct WriteResult: Sendable {
     public var blobs: [(path: VaultPath, blob: ObjectID)]
     /// Nil when nothing changed.
     public var commit: CommitInfo?
+    /// Committed paths that this platform could not store in the working copy.
+    public var notWritten: [SkippedEntry]
     /// True when every path held the given content already.
     public var unchanged: Bool { commit == nil }
 }

@@ -2,8 +2,8 @@ internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Sets an index or refs that do not read aside, and makes them anew from what is known: the index from the remote,
-    /// the named ref from the last accepted head.
+    /// Makes an index and a named ref that do not read anew from what is known, the index from the remote, the ref from
+    /// the last accepted head, and sets other refs that do not read aside.
     ///
     /// This clone's own ref is put back by the log of its moves.
     func mendMutable(from remote: any Remote, _ scratch: ScratchArea) async throws -> [String] {
@@ -16,7 +16,7 @@ extension Vault {
                 let index = try? refs.decodeIndex(bytes, ids.index)
             else { return [] }
             try Self.checkGate(index)
-            try setAside(ids.index.text, in: layout.indexes)
+            // In one step, so that a crash leaves the damaged one, which the next repair finds.
             try storeIndex(try completed(index, config), scratch: scratch)
             mended.append(ids.index.text)
         }
@@ -27,10 +27,11 @@ extension Vault {
             try setAside(own.headRefID.text, in: layout.refs)
         }
         if try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: named.headRefID) }) {
-            try setAside(named.headRefID.text, in: layout.refs)
             let accepted = try? RemoteHeads(files: files, config: config, tracked: named.headRefID)[named.headRefID]
             if let accepted, try store.holds(accepted) {
                 try storeRef(named.headRefID, old: nil, new: accepted, scratch: scratch)
+            } else {
+                try setAside(named.headRefID.text, in: layout.refs)
             }
             mended.append(named.headRefID.text)
         }

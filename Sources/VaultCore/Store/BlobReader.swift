@@ -132,7 +132,7 @@ struct BlobReader: Sendable {
         let opener = try cipher.aead.makeOpener(iv: head.span.extracting(Int(offset)..<Int(offset) + 12))
         let length = size - offset - 28
         let channel = Channel<[UInt8]>(capacity: 4)
-        let (digest, tag) = try WorkerPool.concurrently { () throws -> [UInt8]? in
+        let (digest, tag) = try beside(id) { () throws -> [UInt8]? in
             defer { channel.finish() }
             let hash = hashes ? try IncrementalHash() : nil
             try hash?.update(head.span)
@@ -167,6 +167,14 @@ struct BlobReader: Sendable {
                 cause: error)
         }
         return digest
+    }
+
+    private func beside<First: Sendable, Second>(
+        _ id: ObjectID, _ first: @Sendable () throws -> First, beside second: () throws -> Second
+    ) throws -> (First, Second) {
+        do { return try WorkerPool.concurrently(first, beside: second) } catch let error as Errno {
+            throw VaultError.io(error, "cannot read object \(id.text)")
+        }
     }
 
     private static func read(_ count: Int, of file: any File, _ id: ObjectID) throws(VaultError) -> [UInt8] {

@@ -15,12 +15,18 @@ extension Vault {
     }
 
     /// Scans the working copy against the tracked files.
-    func look(_ tracked: StatCache, collectsIgnored: Bool = false) throws -> WorkingChanges {
+    ///
+    /// * `skipping`: Tracked files that are not read, and not told of, because the caller reads them itself.
+    func look(
+        _ tracked: StatCache, collectsIgnored: Bool = false, skipping: Set<VaultPath> = []
+    ) throws -> WorkingChanges {
         let scanner = try Scanner(
             root: layout.root, tracked: tracked, environment: environment, collectsIgnored: collectsIgnored)
         let detector = ChangeDetector(
             root: layout.root, racyAfterNs: scanner.racyAfterNs, pool: environment.pool)
-        return try detector.detect(try scanner.scan(), in: tracked)
+        var scan = try scanner.scan()
+        if !skipping.isEmpty { scan.candidates.removeAll { $0.tracked != nil && skipping.contains($0.path) } }
+        return try detector.detect(scan, in: tracked)
     }
 
     /// Stores the cache when it says something new, the clone can be written and nobody holds the lock.

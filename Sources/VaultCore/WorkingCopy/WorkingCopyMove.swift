@@ -37,7 +37,8 @@ struct WorkingCopyMove {
         }
         let differences = try TreeDiff(trees: trees).files(from, to)
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
-        let dirty = looksAround ? try vault.look(tracked) : nil
+        // The guard reads what the move touches.
+        let dirty = looksAround ? try vault.look(tracked, skipping: Set(differences.map(\.path))) : nil
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,

@@ -9,37 +9,17 @@ import VaultTestSupport
 /// A stand-in server in a process of its own, on loopback, with a queue of faults.
 final class StandIn: Sendable {
     let url: String
-    private let process: Subprocess.Sink
-    private let folder: TemporaryFolder
+    private let server: LoopbackServer
     private let control: HTTPClient
 
     /// Starts it and waits until it answers.
     init(_ options: String...) throws {
-        let folder = try TemporaryFolder("http")
-        let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4).joined(separator: "/")
-        let portFile = folder.appending("port")
-        process = try Subprocess.Sink(
-            "exec python3 '\(root)/interop/vault_server.py' 0 --ends-with-stdin --port-file '\(portFile.text)' "
-                + options.joined(separator: " ") + " >'\(folder.appending("output").text)' 2>&1",
-            removingFromEnvironment: [])
-        var port: [UInt8]?
-        let clock = SystemClock()
-        let deadline = clock.monotonicNs + 20_000_000_000
-        while port == nil, clock.monotonicNs < deadline {
-            clock.sleep(milliseconds: 20)
-            port = try? LinuxFileSystem().readFile(portFile, limit: 16)
-        }
-        guard let port else { throw Errno.ioError }
+        server = try .standIn(options.joined(separator: " "))
         let scheme = options.contains { $0.hasPrefix("--tls-cert") } ? "https" : "http"
-        url = "\(scheme)://127.0.0.1:" + String(decoding: port, as: UTF8.self)
-        self.folder = folder
+        url = "\(scheme)://127.0.0.1:" + server.port
         var options = HTTPClient.Options()
         options.verifiesTLS = false
         control = HTTPClient(options)
-    }
-
-    deinit {
-        _ = try? process.finish()
     }
 
     /// Queues a fault.
