@@ -154,9 +154,11 @@ class Counter:
         self.count('pull one', 'pull', '-q', cwd=other, stores=(theirs,))
 
 
-def compare(counted, thresholds):
+def compare(counted, thresholds, is_all):
     """What is above its threshold, and what is well below (then the threshold can go down)."""
     above, below = [], []
+    if is_all:
+        above += [f'{name}: it has thresholds and is not counted' for name in thresholds if name not in counted]
     for name, numbers in counted.items():
         for kind, number in numbers.items():
             bar = thresholds.get(name, {}).get(kind)
@@ -196,19 +198,24 @@ def main():
         counter.everything()
     finally:
         shutil.rmtree(counter.work, ignore_errors=True)
+    if not counter.counts:
+        parser.error(f'no verb is called {options.only}')
     if counter.allocations is None:
         print('counts: allocations SKIPPED, no C compiler')
     table(counter.counts)
     for name, number in sorted(counter.calls.get(options.calls, {}).items(), key=lambda item: -item[1]):
         print(f'{number:>8} {name}' + (' (not counted)' if name in IGNORED else ''))
+    with open(THRESHOLDS, encoding='utf-8') as file:
+        thresholds = json.load(file)
+    is_all = options.only == '*'
     if options.update:
+        kept = counter.counts if is_all else {**thresholds, **counter.counts}
         with open(THRESHOLDS, 'w', encoding='utf-8') as file:
-            lines = (f'  {json.dumps(name)}: {json.dumps(numbers)}' for name, numbers in counter.counts.items())
+            lines = (f'  {json.dumps(name)}: {json.dumps(numbers)}' for name, numbers in kept.items())
             file.write('{\n' + ',\n'.join(lines) + '\n}\n')
         print('counts: thresholds.json written')
         return 0
-    with open(THRESHOLDS, encoding='utf-8') as file:
-        above, below = compare(counter.counts, json.load(file))
+    above, below = compare(counter.counts, thresholds, is_all)
     for line in below:
         print(f'lower the threshold: {line}')
     for line in above:
