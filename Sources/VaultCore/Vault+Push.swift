@@ -26,7 +26,13 @@ extension Vault {
                 result.retries = round - 1
                 return result
             } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
-                _ = try await pull(from: remote, observer: observer)
+                let pulled = try await pull(from: remote, observer: observer)
+                guard pulled.outcome != .conflicts else {
+                    throw VaultError(
+                        .conflicts,
+                        "the remote moved, and both sides changed \(pulled.conflicts[0]); the merge waits for you",
+                        hint: "vaultctl resolve --list", path: pulled.conflicts[0].description)
+                }
                 environment.clock.sleep(milliseconds: try delay(round))
             }
         }
@@ -71,9 +77,7 @@ private struct PushOperation {
         var state = try vault.loadState()
         try Vault.checkWritable(state.index)
         try vault.refusePartial(state.config, "push")
-        if try vault.mergeState() != nil {
-            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
-        }
+        try vault.refuseDuringMerge()
         guard let own = state.cloneBranch, let head = state.head else {
             throw VaultError(.branchNotFound, "this clone has no commits of its own to push", hint: "clone again")
         }
