@@ -236,7 +236,8 @@ private struct PullOperation {
             vault: vault, move: move, graph: graph, trees: trees, mergesTexts: options.mergesTexts,
             observer: observer)
         let message = "Merge \(state.namedBranch.name) into \(state.cloneBranch?.name ?? "local")"
-        switch try merge.run(ours: ours, theirs: theirs, message: message, verb: "pull", accept: { try accept(theirs) }) {
+        switch try merge.run(ours: ours, theirs: theirs, message: message, verb: "pull", accept: { try accept(theirs) })
+        {
         case .merged(let commit, let outcome): return result(.merged, new: commit, outcome)
         case .stopped(let conflicts, let outcome):
             var stopped = result(.conflicts, new: ours, outcome)

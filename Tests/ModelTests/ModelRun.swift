@@ -26,7 +26,7 @@ final class ModelRun {
         let root: ObjectID
 
         init() async throws {
-            keys = try SceneKeys()
+            keys = try SceneKeys.shared()
             memory = InMemoryFileSystem(clock: VaultScene.clock)
             let scene = VaultScene(keys: keys, on: memory, seed: 1)
             let first = try scene.create("a")

@@ -11,7 +11,7 @@ struct MergeTests {
     private let memory = InMemoryFileSystem()
     private let scene: VaultScene
 
-    init() throws { scene = VaultScene(keys: try SceneKeys(), on: memory, seed: 9) }
+    init() throws { scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 9) }
 
     /// Clones "a" and "b" of one vault whose files are `base`; then "a" publishes `theirs`, and "b" commits `ours`.
     ///
