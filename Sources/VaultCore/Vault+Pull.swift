@@ -28,6 +28,32 @@ extension Vault {
         ).run()
     }
 
+    /// Brings another named branch of the remote here, its index included, so that it can be switched to.
+    ///
+    /// - Throws: `branchNotFound` when the vault has no such branch; otherwise as `fetch`.
+    public func fetchBranch(
+        _ name: String, from remote: any Remote, observer: any Observer = SilentObserver()
+    ) async throws -> FetchResult {
+        _ = try await fetch(from: remote, observer: observer)
+        let lock = try lock()
+        let state = try loadState()
+        guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }) else {
+            throw VaultError(.branchNotFound, "the vault has no branch '\(name)'", object: name)
+        }
+        let incoming = try await Incoming(
+            vault: self, remote: remote, acceptRewind: false, observer: observer, branch: branch
+        ).fetch(lock.scratch)
+        let old = try refs.commit(of: branch.headRefID)
+        if let head = incoming.snapshot.head, let bytes = incoming.snapshot.refBytes,
+            try refs.bytes(of: .ref(branch.headRefID)) != bytes, branch.branchID != state.namedBranch.branchID
+        {
+            try storeRef(branch.headRefID, old: old, new: head, bytes: bytes, scratch: lock.scratch)
+        }
+        return FetchResult(
+            refs: [FetchResult.RefMove(branch: name, old: old, new: incoming.snapshot.head, isRewind: false)],
+            objects: incoming.objects, bytes: incoming.bytes)
+    }
+
     /// Brings the remote's commits here, and notes its heads, without touching the working copy or any ref.
     public func fetch(from remote: any Remote, observer: any Observer = SilentObserver()) async throws -> FetchResult {
         let lock = try lock()
@@ -54,6 +80,8 @@ private struct Incoming {
     let remote: any Remote
     let acceptRewind: Bool
     let observer: any Observer
+    /// The branch to fetch; nil for the one that is worked on.
+    var branch: BranchRecord?
 
     struct Fetched {
         var state: CloneState
@@ -66,7 +94,7 @@ private struct Incoming {
     func fetch(_ scratch: ScratchArea) async throws -> Fetched {
         var state = try vault.loadState()
         try vault.refusePartial(state.config, "pull")
-        let ref = state.namedBranch.headRefID
+        let ref = (branch ?? state.namedBranch).headRefID
         var baselines: RemoteHeads
         do throws(VaultError) { baselines = try vault.acceptedHeads(of: remote, state) } catch {
             guard error.code == .refRewound, acceptRewind else { throw error }

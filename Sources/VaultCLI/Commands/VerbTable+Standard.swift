@@ -6,7 +6,7 @@ extension VerbTable {
             InitCommand.verb, CloneCommand.verb,
             StatusCommand.verb, CommitCommand.verb, LogCommand.verb, ShowCommand.verb, ListCommand.verb,
             CatCommand.verb, WriteCommand.verb,
-            MergeCommand.verb, ResolveCommand.verb,
+            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb]
             + KeysCommand.verbs

@@ -79,8 +79,7 @@ struct RevisionResolver {
         guard let branch = state.index.branches.first(where: { $0.name == text || $0.branchID.text == text }) else {
             return nil
         }
-        if branch.branchID == state.namedBranch.branchID { return state.head }
-        return try vault.refs.commit(of: branch.headRefID)
+        return try vault.localHead(of: branch, state)
     }
 
     /// The address of a remote; `origin` is the default one where none has that name.

@@ -11,6 +11,8 @@ struct Journal: Sendable, Equatable {
     /// the head stays.
     var to: ObjectID
     var isMerge = false
+    /// The branch of this clone that is to be worked on from then on, where it is another one.
+    var branch: BranchID?
     /// Touched paths that had the new content before the move began.
     var kept: Set<VaultPath> = []
 
@@ -29,7 +31,8 @@ struct Journal: Sendable, Equatable {
         }
         return Journal(
             verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to,
-            isMerge: value["merge"]?.boolean == true, kept: Set(kept))
+            isMerge: value["merge"]?.boolean == true, branch: value["branch_id"]?.text.flatMap { try? BranchID($0) },
+            kept: Set(kept))
     }
 
     func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
@@ -41,6 +44,7 @@ struct Journal: Sendable, Equatable {
                 JSONMember(name: "from", value: .optional(from?.text)),
                 JSONMember(name: "to", value: .string(to.text)),
                 JSONMember(name: "merge", value: .bool(isMerge)),
+                JSONMember(name: "branch_id", value: .optional(branch?.text)),
                 JSONMember(
                     name: "kept", value: .array(kept.sorted().map { .string(Base64.text($0.bytes.span)) })),
             ], scratch: scratch)

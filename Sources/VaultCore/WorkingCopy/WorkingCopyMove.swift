@@ -22,14 +22,16 @@ struct WorkingCopyMove {
     }
 
     /// * `target`: The commit to move to; its objects are all held.
+    /// * `branch`: The branch of this clone that is worked on afterwards, where that is another one.
     /// * `accept`: What has to be recorded once the move is known to be possible, before the first file is touched.
     /// * `finish`: Moves the head; called when every file is on disk and durable.
     /// - Throws: `dirtyTree` when uncommitted work is in the way, `unsafePath`; nothing has changed then.
     func run(
-        to target: ObjectID, verb: String, accept: () throws -> Void = {}, finish: () throws -> Void
+        to target: ObjectID, verb: String, branch: BranchID? = nil, accept: () throws -> Void = {},
+        finish: () throws -> Void
     ) throws -> Outcome {
         try run(
-            Journal(verb: verb, ref: state.headRef, from: state.head, to: target), tree: graph.tree(of: target),
+            Journal(verb: verb, ref: state.headRef, from: state.head, to: target, branch: branch), tree: graph.tree(of: target),
             mustBeClean: [], accept: accept, begin: { _ in }, finish: finish, abandon: {})
     }
 
@@ -226,7 +228,8 @@ extension Vault {
             return try move.undo(moveTo: graph.tree(of: journal.to))
         }
         do {
-            _ = try move.run(to: journal.to, verb: journal.verb) {
+            _ = try move.run(to: journal.to, verb: journal.verb, branch: journal.branch) {
+                if let branch = journal.branch { return try workOn(branch, scratch: scratch) }
                 try moveRef(state.headRef, from: state.head, to: journal.to, scratch: scratch)
             }
         } catch let error as VaultError where !error.isOfTheDisk {
