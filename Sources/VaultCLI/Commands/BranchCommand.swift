@@ -4,7 +4,9 @@ internal import VaultFormat
 /// The verb `vaultctl branch`.
 enum BranchCommand {
     static let list = OptionSpec.flag("--list", help: "tell the branches; the default without NAME")
-    static let rename = OptionSpec.flag("-m", help: "give the branch NAME another name; only before its first push")
+    static let rename = OptionSpec.value(
+        "-m", argument: "OLD", help: "give the branch OLD the name NAME; only before its first push",
+        completion: .revision)
     static let delete = OptionSpec.flag("-d", help: "delete the branch NAME in this clone")
     static let forceDelete = OptionSpec.flag("-D", help: "the same, also with commits that no other branch has")
 
@@ -15,11 +17,11 @@ enum BranchCommand {
             branch is known to others after its first push; work on it begins with vaultctl switch. The format can not \
             delete a branch for others: one that was pushed is no longer shown here, and the vault keeps it.
             """,
-        synopsis: ["branch [--list]", "branch NAME [REV]", "branch -m OLD NEW", "branch (-d|-D) NAME"],
+        synopsis: ["branch [--list]", "branch NAME [REV]", "branch -m OLD NAME", "branch -d NAME", "branch -D NAME"],
         options: [list, rename, delete, forceDelete],
         positionals: [
             Positional("NAME", help: "the branch", completion: .revision),
-            Positional("REV", help: "where it begins, or its new name", completion: .revision),
+            Positional("REV", help: "where it begins", completion: .revision),
         ],
         exits: [
             .init(.ok), .init(.notFound), .init(.rejected, "there is a branch of this name"),
@@ -42,10 +44,10 @@ enum BranchCommand {
         let modes = [call.has(rename), call.has(delete), call.has(forceDelete), call.has(list)].count { $0 }
         guard modes <= 1 else { throw Usage.error("branch does one thing at a time", about: [call.verb]) }
         let vault = try VaultPlace.open(call)
-        if call.has(rename) {
-            guard names.count == 2 else { throw Usage.error("'-m' takes OLD and NEW", about: [call.verb]) }
-            try vault.renameBranch(names[0], to: names[1])
-            return try call.answer(BranchChange(text: "Renamed \(names[0]) to \(names[1])", name: names[1]))
+        if let old = try call.arguments.last(rename).map({ try call.text($0, of: "the branch name") }) {
+            guard names.count == 1 else { throw Usage.error("'-m' takes OLD and NAME", about: [call.verb]) }
+            try vault.renameBranch(old, to: names[0])
+            return try call.answer(BranchChange(text: "Renamed \(old) to \(names[0])", name: names[0]))
         }
         if call.has(delete) || call.has(forceDelete) {
             guard names.count == 1 else { throw Usage.error("'-d' takes one NAME", about: [call.verb]) }

@@ -33,7 +33,7 @@ enum PullCommand {
         document: .init(
             "vaultctl/pull/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
-                + "conflicts[], partial"),
+                + "conflicts[], partial, error (exit 4)"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -88,6 +88,18 @@ struct PullAnswer: Rendered {
     }
 
     func jsonMembers() -> [JSONMember] {
+        guard let first = result.conflicts.first else { return resultMembers() }
+        // Not done, so it is told as a failure too.
+        return resultMembers() + .record([
+            "error": .record([
+                "code": .string(VaultError.Code.conflicts.name),
+                "message": .string("both sides changed the same; the merge waits for a decision"),
+                "hint": .string("vaultctl resolve --list"), "retryable": .bool(false), "path": .path(first),
+            ])
+        ])
+    }
+
+    private func resultMembers() -> [JSONMember] {
         let failed = Set(result.notWritten.map(\.path))
         let written = (result.changes.added + result.changes.modified).filter { !failed.contains($0.bytes) }
         return .record([

@@ -24,7 +24,7 @@ enum ResolveCommand {
             """,
         synopsis: [
             "resolve [--list]", "resolve --show base|ours|theirs PATH",
-            "resolve (--ours|--theirs|--union|--mark) (--all|PATH...)", "resolve --file FILE PATH",
+            "resolve [--ours|--theirs|--union|--mark] [--all] [PATH]...", "resolve --file FILE PATH",
         ],
         options: [list, show, ours, theirs, union, mark, file, all],
         positionals: [
@@ -36,7 +36,6 @@ enum ResolveCommand {
             .init(.refused, "a union of what is no text, or files that nobody tracks are in the way"),
         ],
         examples: [
-            .init("vaultctl resolve --list", "Tells what conflicts."),
             .init("vaultctl resolve --theirs notes/plan.md", "Takes the other side's file."),
             .init("vaultctl resolve --mark notes/plan.md", "Takes the file as edited by hand."),
         ],

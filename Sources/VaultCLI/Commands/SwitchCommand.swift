@@ -17,14 +17,13 @@ enum SwitchCommand {
             changed. '-' is the branch that was worked on before. Commits of a branch that this clone never fetched \
             are not here; --fetch gets them.
             """,
-        synopsis: ["switch [--fetch] NAME", "switch -c NAME [--from REV]", "switch -"], options: [create, from, fetch],
+        synopsis: ["switch [--fetch] NAME", "switch -c NAME [--from REV]"], options: [create, from, fetch],
         positionals: [Positional("NAME", help: "the branch, or '-'", required: true, completion: .revision)],
         exits: [
             .init(.ok), .init(.notFound, "there is no such branch, or its commits are not here"), .init(.conflict),
-            .init(.network), .init(.deferred),
             .init(.rejected, "with -c: there is a branch of this name"), .init(.auth, "a read-only clone"),
-            .init(.integrity), .init(.refused, "uncommitted work is in the way"),
-            .init(.partial, "some files can not be stored on this file system"),
+            .init(.network), .init(.integrity), .init(.refused, "uncommitted work is in the way"),
+            .init(.partial, "some files can not be stored on this file system"), .init(.deferred),
         ],
         examples: [
             .init("vaultctl switch -c drafts", "Makes a branch and works on it."),
