@@ -6,7 +6,7 @@ internal import VaultSystem
 /// The verb `vaultctl doctor`.
 enum DoctorCommand {
     static let writeProbe = OptionSpec.flag(
-        "--write-probe", help: "also try whether the server takes a write, which changes nothing")
+        "--write-probe", help: "also try whether a server that has the vault takes a write, which changes nothing")
 
     static let verb = Verb(
         words: ["doctor"], group: .maintain, summary: "find out what stands between this clone and its server",
@@ -43,9 +43,17 @@ enum DoctorCommand {
             checks = [await folder(remote)]
         }
         let isReached = !checks.contains { $0.status == .fail }
-        checks += local(call, vault)
+        checks = filtered(checks + local(call, vault), call.messages.secrets)
         return try call.answer(
             DoctorAnswer(server: server.text, checks: checks), exit: isReached ? .ok : .network)
+    }
+
+    /// The checks without the secrets of this run, which a server may repeat in what it says.
+    static func filtered(_ checks: [ServerCheck], _ secrets: KnownSecrets) -> [ServerCheck] {
+        checks.map { check in
+            ServerCheck(
+                check.name, check.status, secrets.redacted(check.message), hint: check.hint.map(secrets.redacted))
+        }
     }
 
     private static func folder(_ remote: any Remote) async -> ServerCheck {
@@ -98,7 +106,7 @@ private struct DoctorAnswer: Rendered {
         try text.line("Server: \(Redaction.redacted(TextSafety.line(server)))")
         for check in checks {
             let name = TextLayout.padded(check.name, to: 24)
-            let message = Redaction.redacted(TextSafety.line(check.message))
+            let message = TextSafety.line(check.message)
             try text.line("\(TextLayout.padded(check.status.rawValue, to: 5))\(name) \(message)")
             if let hint = check.hint { try text.line("     \(TextLayout.padded("", to: 24)) \(hint)") }
         }
@@ -112,7 +120,7 @@ private struct DoctorAnswer: Rendered {
                 checks.map {
                     .record([
                         "name": .string($0.name), "status": .string($0.status.rawValue),
-                        "message": .string(Redaction.redacted($0.message)), "hint": .optional($0.hint),
+                        "message": .string($0.message), "hint": .optional($0.hint),
                     ])
                 }),
         ])

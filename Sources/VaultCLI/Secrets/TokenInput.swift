@@ -16,7 +16,6 @@ struct TokenInput {
     func token(for origin: String) throws -> HTTPSecret? {
         if let given = try given() {
             call.messages.secrets.remember(given)
-            if call.has(GlobalOptions.save) { try saveAfterwards(given, for: origin) }
             return try secret(given, "the access token")
         }
         guard !call.has(GlobalOptions.save) else {
@@ -62,27 +61,23 @@ struct TokenInput {
         return WebURL(recorded)?.origin == origin
     }
 
-    /// Keeps a token once the verb has done its work with it.
-    private func saveAfterwards(_ token: borrowing SecretBytes, for origin: String) throws {
-        let kept = KeptToken(try token.copy())
+    /// Has the token of this run kept with `--save` once the verb has done its work, where a request with it succeeded.
+    ///
+    /// * `worked`: Whether one did.
+    func saveAfterwards(_ token: HTTPSecret?, for origin: String, where worked: @escaping @Sendable () -> Bool) throws {
+        // With the option the token is always one that was given.
+        guard call.has(GlobalOptions.save), let token else { return }
+        let messages = call.messages
         let store = TokenStore(surroundings: call.surroundings)
         let vault = vault
         let isOwn = try vault.map { try isRecorded(origin, $0) } ?? false
         call.afterWork {
+            guard worked() else { return messages.note("token not saved: nothing needed it") }
             if let vault, isOwn {
-                try vault.setAccessToken(kept.bytes)
+                try vault.setAccessToken(token.bytes)
             } else {
-                try store.keep(kept.bytes, for: origin)
+                try store.keep(token.bytes, for: origin)
             }
         }
-    }
-}
-
-/// A token that a closure holds.
-private final class KeptToken: Sendable {
-    let bytes: SecretBytes
-
-    init(_ bytes: consuming SecretBytes) {
-        self.bytes = bytes
     }
 }

@@ -35,7 +35,8 @@ enum RemoteOpener {
         var options = HTTPRemote.Options()
         options.cleartextOrigins = settings.list(.allowCleartext)
         let url = try HTTPRemote.checked(address.text, allowing: options.cleartextOrigins)
-        options.token = try TokenInput(call: call, vault: vault).token(for: url.origin)
+        let input = TokenInput(call: call, vault: vault)
+        options.token = try input.token(for: url.origin)
         options.retry.attempts = max(1, settings.number(.retries) ?? options.retry.attempts)
         if let wait = try seconds(GlobalOptions.maxWait, call) ?? settings.number(.maxWait).map(Double.init) {
             options.retry.maxWaitMs = Int64(min(wait, longestWait) * 1000)
@@ -47,7 +48,10 @@ enum RemoteOpener {
                 fileSystem: call.surroundings.vault.fileSystem, clock: call.surroundings.vault.clock)
         }
         options.client = try client(settings, call)
-        return try HTTPRemote(address.text, vaultID: vaultID, options: options, environment: call.surroundings.vault)
+        let remote = try HTTPRemote(
+            address.text, vaultID: vaultID, options: options, environment: call.surroundings.vault)
+        try input.saveAfterwards(options.token, for: url.origin) { remote.tokenWorked }
+        return remote
     }
 
     private static func client(_ settings: Settings, _ call: Call) throws -> HTTPClient.Options {

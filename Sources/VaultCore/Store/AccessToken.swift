@@ -37,11 +37,3 @@ extension Vault {
         try files.write(Self.tokenName, bytes, scratch: lock.scratch)
     }
 }
-
-extension [UInt8] {
-    fileprivate init(copying bytes: Span<UInt8>) {
-        self = []
-        reserveCapacity(bytes.count)
-        for index in bytes.indices { append(bytes[index]) }
-    }
-}

@@ -74,10 +74,11 @@ package final class HTTPClient: Sendable {
         _ request: HTTPRequest, streams: Bool, _ sink: ([UInt8]) throws -> Void
     ) async throws -> HTTPResponse {
         try checkCancellation()
+        let transfer = try transfer(request)
         let client = try open()
         let exchange = Exchange(request, streams: streams)
         let started = clock.monotonicNs
-        let number = try client.start(transfer(request), exchange)
+        let number = try client.start(transfer, exchange)
         counter.withLock { $0 += 1 }
         if case .stream(_, let source) = request.body { source.attach { client.resume(number) } }
         return try await withTaskCancellationHandler {
@@ -96,7 +97,9 @@ package final class HTTPClient: Sendable {
                     }
                 }
                 guard let end else { continue }
-                let failure = exchange.failure(end)
+                let failure = exchange.failure(end).map { failure in
+                    HTTPFailure(failure.kind, transfer.proxy?.hidden(in: failure.message) ?? failure.message)
+                }
                 trace(request, exchange.head.status, failure, started)
                 if let failure { throw self.error(failure) }
                 return HTTPResponse(
@@ -107,7 +110,7 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    private func transfer(_ request: HTTPRequest) -> Transfer {
+    private func transfer(_ request: HTTPRequest) throws(HTTPFailure) -> Transfer {
         var headers = [HTTPHeader("User-Agent", options.userAgent), HTTPHeader("Accept-Encoding", "identity")]
         headers += request.headers
         let size: Int64? =
@@ -118,7 +121,7 @@ package final class HTTPClient: Sendable {
             }
         return Transfer(
             method: request.method.rawValue, url: request.url.text, headers: headers, bodySize: size,
-            proxy: options.proxies.proxy(for: request.url))
+            proxy: try options.proxies.proxy(for: request.url))
     }
 
     private func open() throws -> CurlClient {

@@ -43,9 +43,9 @@ struct Endpoint: Sendable {
 
     /// Sends a request, again where that can help.
     func send(
-        _ request: HTTPRequest, givesUp: (HTTPResponse) -> Bool = { _ in false }
+        _ request: HTTPRequest, givesUp: (HTTPResponse) -> Bool = { _ in false }, unclear: () -> Void = {}
     ) async throws -> HTTPResponse {
-        try await retrier.run(request.url.origin, givesUp: givesUp) { try await client.send(request) }
+        try await retrier.run(request.url.origin, givesUp: givesUp, unclear: unclear) { try await client.send(request) }
     }
 
     /// The header that proves to the server that this client may write.

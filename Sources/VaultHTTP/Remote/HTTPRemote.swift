@@ -4,8 +4,9 @@ internal import VaultSystem
 
 /// A vault at a server that speaks the API of spec 04.
 ///
-/// Objects and keys are only ever created, never replaced: a write that finds other bytes under an id fails. Refs and
-/// the index move by compare-and-swap. What a lost answer leaves open is found out by reading before anything is
+/// Objects and keys are created, never replaced: a write that finds other bytes under an id fails. Objects above 4 MiB go
+/// by routes that take no condition: they are sent where a listing does not name them, and checked against their ids on
+/// the way. Refs and the index move by compare-and-swap. What a lost answer leaves open is found out by reading before anything is
 /// reported.
 package struct HTTPRemote: Remote {
     /// How a remote behaves.

@@ -12,7 +12,7 @@ struct ServerErrors: Sendable {
         case .noLibrary:
             VaultError(
                 .notSupported, "libcurl can not be opened: \(failure.message)", hint: "install the package libcurl4")
-        case .unresolved, .unconnected, .proxy, .lost, .broken, .stopped, .cancelled, .interrupted, .noBody:
+        case .unresolved, .unconnected, .proxy, .lost, .broken, .stopped, .cancelled, .interrupted:
             VaultError(
                 .unreachable, "\(location) can not be reached: \(failure.message)",
                 hint: "check the network and the address", cause: failure)
