@@ -193,7 +193,7 @@ final class Call: Sendable {
 
     /// A path as a message shows it: relative to where the user stands when it lies at or below that.
     func shown(_ path: FilePath) -> String {
-        let here = workingDirectory.components
+        let here = surroundings.workingDirectory.components
         let all = path.components
         guard !here.isEmpty, all.starts(with: here) else { return path.text }
         let rest = all.dropFirst(here.count)

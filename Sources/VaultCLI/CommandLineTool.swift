@@ -111,8 +111,9 @@ package struct CommandLineTool: Sendable {
         } catch {
             if !call.isJSON { try? call.output.flush() }
             pager?.finish()
+            let here = call.surroundings.workingDirectory
             return tell(
-                Failure(stopped(error) ?? error, secrets: call.messages.secrets, here: call.workingDirectory),
+                Failure(stopped(error) ?? error, secrets: call.messages.secrets, here: here),
                 verb: call.verb.name,
                 isJSON: call.isJSON,
                 output: call.output,

@@ -267,7 +267,7 @@ private struct FsckOperation {
         try check { () throws(VaultError) in _ = try RemoteHeads.hasOthers(files) }
         try check { () throws(VaultError) in _ = try vault.mergeState() }
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
-        try check { () throws(VaultError) in _ = try vault.remotes() }
+        try check { () throws(VaultError) in _ = try vault.savedRemotes() }
         try check { () throws(VaultError) in _ = try Journal.read(files) }
         try check { () throws(VaultError) in _ = try vault.notStored() }
         try check { () throws(VaultError) in _ = try CloneSettings(files: files) }

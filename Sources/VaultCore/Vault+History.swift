@@ -89,7 +89,7 @@ extension Vault {
     ) throws -> (starts: [ObjectID], included: Set<ObjectID>?)? {
         guard let revision else { return state.head.map { ([$0], nil) } }
         // A word with a slash is no range, but for remote branches on either side.
-        let names = revision.contains("/") ? try remotes().map(\.name) + [Self.originName] : []
+        let names = revision.contains("/") ? try savedRemotes().map(\.name) + [Self.originName] : []
         let isPath = names.reduce(revision) { $0.replacing($1 + "/", with: "") }.contains("/")
         guard !isPath, let dots = revision.firstRange(of: "..") else {
             return ([try resolver.resolve(revision)], nil)

@@ -76,7 +76,8 @@ private struct Incoming {
         let snapshot = try await vault.snapshot(of: remote, ref: ref)
         if snapshot.isAbsent, baselines[ref] == nil {
             throw VaultError(
-                .remoteNotFound, "\(remote.location) holds no vault \(vault.vaultID.text) yet", hint: "vaultctl push")
+                .remoteNotFound, "\(remote.location) holds no vault \(vault.vaultID.text) yet",
+                hint: "push to it first, with the same --remote or --server")
         }
         var fetched = Fetched(state: state, snapshot: snapshot, baselines: baselines)
         guard let head = snapshot.head else {

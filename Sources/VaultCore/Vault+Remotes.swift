@@ -51,6 +51,16 @@ extension Vault {
     ///
     /// A server that is recorded without a name comes first, as `origin`; it is the default unless another one is.
     public func remotes() throws(VaultError) -> [RemoteRecord] {
+        try savedRemotes().map { record in
+            var record = record
+            let seen = lastSeenMs(at: place(of: record.url))
+            record.lastOkMs = [record.lastOkMs, seen].compactMap { $0 }.max()
+            return record
+        }
+    }
+
+    /// The same without the times at which this program last saw them answer.
+    func savedRemotes() throws(VaultError) -> [RemoteRecord] {
         let stored = try storedRemotes().map(\.record)
         guard let url = try baseURL(), !stored.contains(where: { $0.name == Self.originName }) else { return stored }
         let origin = RemoteRecord(
@@ -60,7 +70,7 @@ extension Vault {
     }
 
     func defaultRemote() throws(VaultError) -> RemoteRecord? {
-        try remotes().first { $0.isDefault }
+        try savedRemotes().first { $0.isDefault }
     }
 
     /// Saves a new remote; one added as default, and the first one of a vault that records no server, becomes the
@@ -129,7 +139,7 @@ extension Vault {
     ) throws {
         let lock = try lock()
         let isUnnamed = try name == Self.originName && !storedRemotes().contains { $0.record.name == name }
-        if isUnnamed, let origin = try remotes().first(where: { $0.name == name }) {
+        if isUnnamed, let origin = try savedRemotes().first(where: { $0.name == name }) {
             return try editUnnamed(origin, isMove: isMove, lock.scratch, body)
         }
         let hasUnnamed = try baseURL() != nil

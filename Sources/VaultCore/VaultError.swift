@@ -40,6 +40,23 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
         self.location = "\(file):\(line)"
     }
 
+    /// The same failure, of a step that came after one which succeeded.
+    ///
+    /// * `done`: What stands in spite of it.
+    package func following(_ done: String, hint: String) -> VaultError {
+        VaultError(self, message: "\(done), but \(message)", hint: hint)
+    }
+
+    private init(_ other: VaultError, message: String, hint: String?) {
+        code = other.code
+        self.message = message
+        self.hint = hint
+        path = other.path
+        object = other.object
+        cause = other.cause
+        location = other.location
+    }
+
     public static func == (left: VaultError, right: VaultError) -> Bool {
         left.code == right.code
     }

@@ -50,6 +50,7 @@ struct StreamTests {
             ["pull", "--server", "../pub"], ["fetch", "--server", "../pub"], ["write", "w.txt"],
             ["clone", "k7m2p9x4", "copy", "--server", "../pub", "--key-file", "../key"],
             ["remote", "add", "--no-check", "x", "/x"], ["config", "set", "push.autoPull", "true"],
+            ["fsck"],
         ])
     func reportLost(words: [String]) async throws {
         let tool = try Tool()

@@ -46,6 +46,10 @@ def arguments():
     parser.add_argument('-v', '--verbose', action='store_true')
     options = parser.parse_args()
     options.cases = options.cases.split(',')
+    if not set(options.cases) <= set(ALL):
+        parser.error(f'no such cases: {", ".join(sorted(set(options.cases) - set(ALL)))}')
+    if options.save and set(options.cases) != set(ALL):
+        parser.error('only the figures of all cases are kept')
     options.rounds = options.rounds or (3 if options.quick else 7)
     options.slow_rounds = options.slow_rounds or (1 if options.quick else 3)
     if options.quick:

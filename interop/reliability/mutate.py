@@ -77,6 +77,10 @@ def main():
     parser.add_argument('--build-only', action='store_true')
     parser.add_argument('--no-build', action='store_true')
     options = parser.parse_args()
+    known = {row[0] for row in mutants.MUTANTS}
+    wanted = set(options.only.split(',')) if options.only else known
+    if not wanted <= known:
+        parser.error(f'no such defects: {", ".join(sorted(wanted - known))}')
     copy, build = os.path.join(options.work, 'copy'), os.path.join(options.work, 'build')
     if not options.no_build:
         prepare(copy)
@@ -86,7 +90,7 @@ def main():
     if options.build_only:
         return 0
     bundle = os.path.join(build, 'debug', 'vaultctlPackageTests.xctest')
-    chosen = [row for row in mutants.MUTANTS if not options.only or row[0] in options.only.split(',')]
+    chosen = [row for row in mutants.MUTANTS if row[0] in wanted]
     sound, survivors, killed, start = {}, [], 0, time.monotonic()
     for name, _, _, _, suites in chosen:
         if options.seconds and time.monotonic() - start > options.seconds:

@@ -62,7 +62,7 @@ def history(vaultctl, clone):
     return [entry['id'] for entry in call(vaultctl, '-C', clone, 'log', '-n', '100000')['commits']]
 
 
-def one_round(vaultctl, clone, choices, counts):
+def one_round(vaultctl, clone, choices, counts, failures):
     """All three at once; then what must hold."""
     jobs = [(reference_commits, (clone, choices.getrandbits(32), 2))]
     jobs += [(our_writes, (vaultctl, clone, choices.getrandbits(32), 2)) for _ in range(2)]
@@ -76,6 +76,7 @@ def one_round(vaultctl, clone, choices, counts):
     for process, _ in running:
         process.join()
     counts['their commits'] += sum(text == 'done' for text in told[0])
+    failures.update(text for text in told[0] if text != 'done')
     ours = [answer for part in told[1:] for answer in part]
     successes = [answer for code, answer in ours if code == 0]
     counts['our commits'] += len(successes)
@@ -122,6 +123,7 @@ def main():
     names = ('rounds', 'our commits', 'their commits', 'noticed at once', 'overwritten by the reference',
              'reported by status', 'violations')
     counts = {name: 0 for name in names}
+    failures = set()
     with tempfile.TemporaryDirectory(prefix='vaultctl-race-') as folder:
         os.environ.update(HOME=folder, LANG='C.UTF-8')
         key = os.path.join(folder, 'key')
@@ -133,7 +135,7 @@ def main():
                 clone = os.path.join(folder, f'clone-{counts["rounds"]}')
                 call(options.vaultctl, 'init', '--key-file', key, '--server', os.path.join(folder, 'remote'), clone)
             try:
-                one_round(options.vaultctl, clone, choices, counts)
+                one_round(options.vaultctl, clone, choices, counts, failures)
             except AssertionError as error:
                 counts['violations'] += 1
                 print(f'race with the reference: round {counts["rounds"]}: {error}', flush=True)
@@ -142,6 +144,11 @@ def main():
             counts['rounds'] += 1
     print('race with the reference: ' + ', '.join(f'{count} {name}' for name, count in counts.items())
           + f' (seed {options.seed})')
+    # A race that one side did not run in shows nothing.
+    for side in ('our commits', 'their commits'):
+        if not counts[side]:
+            print(f'race with the reference: no {side}; {"; ".join(sorted(failures)[:3])}')
+            return 1
     return 1 if counts['violations'] else 0
 
 

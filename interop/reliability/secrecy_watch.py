@@ -13,6 +13,7 @@ import argparse
 import base64
 import json
 import os
+import pty
 import random
 import signal
 import stat
@@ -28,6 +29,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 KEY_FILES = ('.sg_vault/local/vault_key', '.sg_vault/local/vaultctl/derived-keys')
 NAME_FILES = ('.sg_vault/local/vaultctl/stat-cache',)
 RECORDER = '''#!/bin/sh
+echo "ran $(basename "$0")" >>"%s"
 { tr '\\0' '\\n' </proc/self/environ; tr '\\0' '\\n' </proc/self/cmdline
   tr '\\0' '\\n' </proc/$PPID/environ; tr '\\0' '\\n' </proc/$PPID/cmdline; } >>"%s" 2>/dev/null
 '''
@@ -52,6 +54,18 @@ class Watch:
         self.counts = {name: 0 for name in ('commands', 'files searched', 'MB searched', 'ends that dump core', 'hits')}
         self.bytes = 0
         self.seen = {}
+        self.dumps = self.leaves_cores()
+
+    def leaves_cores(self):
+        """Whether a process that may dump core here leaves the file where it is looked for."""
+        subprocess.run(['sh', '-c', 'ulimit -c unlimited && kill -SYS $$'], cwd=self.work, check=False,
+                       stderr=subprocess.DEVNULL)
+        cores = [name for name in os.listdir(self.work) if name.startswith('core')]
+        for name in cores:
+            os.remove(os.path.join(self.work, name))
+        if not cores:
+            print('secrecy: cores SKIPPED, this machine leaves none in the working directory', flush=True)
+        return bool(cores)
 
     def hit(self, what):
         self.counts['hits'] += 1
@@ -79,7 +93,7 @@ class Watch:
         self.scripts()
 
     def scripts(self):
-        record = RECORDER % self.told
+        record = RECORDER % (self.told, self.told)
         for name, rest in (('pager', 'cat >/dev/null\n'), ('editor', f'echo "message {self.text.decode()}" >"$1"\n'),
                            ('keycommand', f'cat "{self.key}"\n')):
             path = os.path.join(self.place, name)
@@ -92,15 +106,35 @@ class Watch:
                 'PAGER': os.path.join(self.place, 'pager'), 'EDITOR': os.path.join(self.place, 'editor'),
                 'VISUAL': os.path.join(self.place, 'editor')}
 
-    def call(self, *words, stdin=b'', shows=()):
-        """Runs a command; `shows` tells which marks its output may hold."""
-        self.counts['commands'] += 1
+    def call(self, *words, stdin=b'', shows=(), fails=False):
+        """Runs a command; `shows` tells which marks its output may hold, `fails` that it is a mistake."""
         result = subprocess.run([self.nonces.binary, *words], input=stdin, capture_output=True, cwd=self.place,
                                 env=self.environment(), check=False)
+        self.judge(words, result.stdout + result.stderr, result.returncode, shows, fails)
+
+    def call_on_terminal(self, *words, shows=()):
+        """The same on a terminal, where editors and pagers are started."""
+        mine, theirs = pty.openpty()
+        with subprocess.Popen([self.nonces.binary, *words], pass_fds=(theirs,), cwd=self.place,
+                              env={**self.environment(), 'TERM': 'xterm'},
+                              preexec_fn=lambda: os.login_tty(theirs)) as process:
+            os.close(theirs)
+            told = b''
+            try:
+                while piece := os.read(mine, 65536):
+                    told += piece
+            except OSError:
+                pass        # the other end is closed
+            os.close(mine)
+        self.judge(words, told, process.returncode, shows, False)
+
+    def judge(self, words, told, code, shows, fails):
+        self.counts['commands'] += 1
+        if (code != 0) != fails:
+            self.hit(f'{" ".join(words)} ended with {code}, so nothing was watched: {told[:300]}')
         for kind, marks in (('key', self.keys), ('content', self.texts), ('name', self.names)):
-            if kind not in shows and any(mark in result.stdout + result.stderr for mark in marks):
-                self.hit(f'{kind} printed by {" ".join(words)}: {(result.stdout + result.stderr)[:300]}')
-        return result.returncode
+            if kind not in shows and any(mark in told for mark in marks):
+                self.hit(f'{kind} printed by {" ".join(words)}: {told[:300]}')
 
     def search(self):
         """Every file of this round that is no working copy's, by what it may hold; and what was handed on."""
@@ -155,18 +189,18 @@ class Watch:
                               self.vault, 'b', shows=name),
             lambda: self.call('-C', 'b', 'write', f'{self.name}/w', stdin=self.text, shows=name),
             lambda: self.call('-C', 'b', 'push'),
-            lambda: (self.edit('a'), self.call('-C', 'a', 'commit', shows=('content', 'name'))),
+            lambda: (self.edit('a'), self.call_on_terminal('-C', 'a', 'commit', shows=('content', 'name'))),
             lambda: self.call('-C', 'a', 'pull', shows=name),
             lambda: self.call('-C', 'a', 'push'),
-            lambda: self.call('-C', 'a', 'log', shows=('content', 'name')),
+            lambda: self.call_on_terminal('-C', 'a', 'log', shows=('content', 'name')),
             lambda: self.call('-C', 'a', 'fsck'),
             lambda: self.call('-C', 'a', 'info'),
             lambda: self.call('-C', 'a', 'ls', '-r', shows=name),
             lambda: self.control(),
-            lambda: self.call('-C', 'a', 'cat', f'{self.name}/nowhere', shows=name),
+            lambda: self.call('-C', 'a', 'cat', f'{self.name}/nowhere', shows=name, fails=True),
             lambda: self.call('-vv', '-C', 'a', 'fetch'),
             lambda: self.call('-C', 'a', 'config', 'set', 'server.default', f'canary:{self.vault}'),
-            lambda: self.call('clone', '--key-file', self.key, '--server', server + '-none', self.vault, 'c'),
+            lambda: self.call('clone', '--key-file', self.key, '--server', server + '-none', self.vault, 'c', fails=True),
             lambda: self.damage(),
             lambda: self.call('-C', 'b', 'fsck', '--repair', shows=name),
             lambda: self.dump_core(),
@@ -185,6 +219,11 @@ class Watch:
                 any(mark in base64.b64encode(b'xy' + self.text + b'z') for mark in self.texts)]
         if not all(sees):
             self.hit(f'the watch is blind: {sees}')
+        with open(self.told, encoding='utf-8', errors='replace') as file:
+            ran = file.read()
+        for program in ('pager', 'editor', 'keycommand'):
+            if f'ran {program}\n' not in ran:
+                self.hit(f'the watch is blind: no {program} ran')
 
     def damage(self):
         data = os.path.join(self.place, 'b', '.sg_vault', 'bare', 'data')
@@ -216,7 +255,7 @@ class Watch:
             process.send_signal(signal.SIGSYS)
             process.stdin.close()
             process.wait()
-        self.counts['ends that dump core'] += process.returncode == -signal.SIGSYS
+        self.counts['ends that dump core'] += self.dumps and process.returncode == -signal.SIGSYS
 
 
 def main():

@@ -52,7 +52,7 @@ struct HelpJSON {
             "network": .string(verb.network.rawValue),
             "options": .array(verb.options.map(option)),
             "positionals": .array(verb.positionals.map(positional)),
-            "exits": .array(verb.exits.map { .integer(Int64($0.code.rawValue)) }),
+            "exits": .array(verb.allExits.map { .integer(Int64($0.code.rawValue)) }),
             "json_schema": .string(verb.document.schema),
         ])
     }

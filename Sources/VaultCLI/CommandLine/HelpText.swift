@@ -36,7 +36,7 @@ struct HelpText {
             lines += TextLayout.columns(verb.positionals.map { (left: $0.name, right: $0.help) })
         }
         if !verb.options.isEmpty { lines += ["", "Options:"] + optionRows(verb.options) }
-        lines += ["", "Exit codes (besides 2, 11, 12 and those of signals):"] + exitRows(verb.exits)
+        lines += ["", "Exit codes (besides 2, 11, 12 and those of signals):"] + exitRows(verb.allExits)
         lines += ["", "Examples:"]
         for example in verb.examples {
             lines += ["  \(example.command)"]

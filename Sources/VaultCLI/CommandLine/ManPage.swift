@@ -33,7 +33,7 @@ struct ManPage {
         if !verb.options.isEmpty { lines += [".SH OPTIONS"] + verb.options.flatMap { term($0.spelled, $0.help) } }
         lines += [".PP", text("The options of every verb are described in vaultctl(1).")]
         lines += [".SH EXIT STATUS"]
-        lines += verb.exits.flatMap { term("\($0.code.rawValue)", $0.note ?? $0.code.meaning) }
+        lines += verb.allExits.flatMap { term("\($0.code.rawValue)", $0.note ?? $0.code.meaning) }
         lines += [".SH JSON", text("Schema \(verb.document.schema): \(verb.document.members).")]
         lines += [".SH EXAMPLES"] + verb.examples.flatMap { term($0.command, $0.effect) }
         lines += [".SH SEE ALSO", ".BR vaultctl (1)"]

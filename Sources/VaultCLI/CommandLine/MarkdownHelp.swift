@@ -37,7 +37,7 @@ struct MarkdownHelp {
         if !verb.options.isEmpty { lines += optionTable(verb.options) + [""] }
         lines += [
             "Exit codes: "
-                + verb.exits.map { "\($0.code.rawValue) \($0.note ?? $0.code.meaning)" }
+                + verb.allExits.map { "\($0.code.rawValue) \($0.note ?? $0.code.meaning)" }
                 .joined(separator: "; ") + "."
         ]
         lines += ["", "JSON `\(verb.document.schema)`: \(verb.document.members).", ""]

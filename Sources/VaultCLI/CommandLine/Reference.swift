@@ -5,6 +5,9 @@ enum Reference {
         ("VAULTCTL_KEY_FILE", "file with the vault or read key"),
         ("VAULTCTL_KEY_COMMAND", "shell command that prints the key"),
         ("VAULTCTL_KEY", "the key itself, verbatim"),
+        ("VAULTCTL_TOKEN_FILE", "file with the access token for a server"),
+        ("VAULTCTL_TOKEN", "the access token itself"),
+        ("SSL_CERT_FILE, SSL_CERT_DIR", "certificates to trust instead of the system's"),
         ("VAULTCTL_SERVER", "server for init and clone; every verb on an existing vault ignores it"),
         ("SGIT_DEFAULT_BASE_URL", "the same, after VAULTCTL_SERVER"),
         ("VAULTCTL_CONFIG", "user configuration file instead of the default"),
@@ -22,8 +25,10 @@ enum Reference {
     /// The files that are read and written.
     static let files: [(name: String, help: String)] = [
         (".sg_vault/", "the encrypted store and the local state of a clone"),
+        (".sg_vault/local/token", "access token of the recorded server, shared with sgit"),
         (".sg_vault/local/vaultctl/config.json", "settings of one clone"),
         ("$XDG_CONFIG_HOME/vaultctl/config.json", "settings of the user; default ~/.config/vaultctl/config.json"),
+        ("$XDG_CONFIG_HOME/vaultctl/tokens.json", "access tokens by server"),
         ("/etc/vaultctl/config.json", "settings of the machine"),
     ]
 

@@ -89,6 +89,11 @@ struct Verb: Sendable {
     var pages = false
     let action: Action
 
+    /// `exits`, and that a server asked for patience, which every verb that talks to one may end with.
+    var allExits: [Exit] {
+        network == .never || exits.contains { $0.code == .deferred } ? exits : exits + [Exit(.deferred)]
+    }
+
     /// As typed: `remote add`.
     var name: String { words.joined(separator: " ") }
 }

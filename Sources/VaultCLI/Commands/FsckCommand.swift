@@ -30,6 +30,7 @@ enum FsckCommand {
             "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
                 + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], dangling, "
                 + "signatures{verified,bad[],unsigned,no_key}, repaired[], unrepaired[]"),
+        changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {

@@ -61,8 +61,12 @@ enum InitCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: made.vault.vaultID, call: call, vault: made.vault)
-        _ = try await made.vault.push(to: remote, PushOptions(), observer: observer)
+        do {
+            let remote = try RemoteOpener.open(server, vaultID: made.vault.vaultID, call: call, vault: made.vault)
+            _ = try await made.vault.push(to: remote, PushOptions(), observer: observer)
+        } catch let error as VaultError {
+            throw error.following("the vault was made in \(made.vault.root)", hint: "vaultctl push")
+        }
         return try answer(call, made, pushed: true)
     }
 

@@ -56,8 +56,13 @@ enum WriteCommand {
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
-        let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
-        _ = try await vault.push(to: remote, PushOptions(), observer: observer)
+        do {
+            let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
+            _ = try await vault.push(to: remote, PushOptions(), observer: observer)
+        } catch let error as VaultError {
+            guard let commit = result.commit else { throw error }
+            throw error.following("committed as \(commit.id.text)", hint: "vaultctl push")
+        }
         return try answer(call, result)
     }
 

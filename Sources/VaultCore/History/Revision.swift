@@ -85,7 +85,7 @@ struct RevisionResolver {
 
     /// The address of a remote; `origin` is the default one where none has that name.
     private func address(of remote: String) throws(VaultError) -> String? {
-        let remotes = try vault.remotes()
+        let remotes = try vault.savedRemotes()
         if let named = remotes.first(where: { $0.name == remote }) { return named.url }
         return remote == Vault.originName ? try vault.recordedServer() : nil
     }

@@ -31,6 +31,12 @@ extension Vault {
             bytes: entry["ref_b64"]?.text.flatMap { Base64.decode(Array($0.utf8).span) }, timeMs: time)
     }
 
+    /// When a place last answered; nil when it never did, or the record was lost.
+    func lastSeenMs(at place: RemotePlace) -> Int64? {
+        guard let all = try? files.readOwn(Self.seenName) else { return nil }
+        return (all["remotes"]?[name: place.text]?.members ?? []).compactMap { $0.value["time_ms"]?.int }.max()
+    }
+
     func recordSeen(
         _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea,
         durable: Bool = false
