@@ -133,7 +133,7 @@ struct ClientTests {
         let lines = Locked<[String]>([])
         var options = HTTPClient.Options()
         options.proxies = ProxyRules { $0 == "http_proxy" ? proxy : nil }
-        options.trace = { line in lines.withLock { $0.append(line) } }
+        options.trace = { request in lines.withLock { $0.append(request.line) } }
         let client = HTTPClient(options)
         let address = try #require(WebURL("http://vault.invalid/"))
         let failure = await #expect(throws: HTTPFailure.self) {

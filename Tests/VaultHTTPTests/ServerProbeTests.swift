@@ -29,7 +29,8 @@ struct ServerProbeTests {
         let ref = SwapTarget.ref(try RefID("ref-pid-muw-000000000001"))
         let batch = try WriteBatch([.swap(ref, expected: .absent, new: [1])])
         #expect(try await remote.apply(batch, authorization: authorization) == .applied)
-        return try HTTPRemote.test(server.url, id)
+        let token = try HTTPSecret.of("token")
+        return try HTTPRemote.test(server.url, id) { $0.token = token }
     }
 
     @Test func `claims no id that the server does not know`() async throws {
@@ -38,7 +39,7 @@ struct ServerProbeTests {
         let found = try await found(remote)
         #expect(found["vault_known"] == .warn)
         #expect(found["token_verify"] == .skip && found["write_probe"] == .skip)
-        #expect(!remote.tokenWorked)
+        #expect(remote.workingToken == nil)
         #expect(try await server.log().allSatisfy { $0.line.hasPrefix("GET") })
     }
 
@@ -47,7 +48,7 @@ struct ServerProbeTests {
         let remote = try await remote(server)
         let found = try await found(remote)
         #expect(found["vault_known"] == .pass && found["token_verify"] == .pass && found["write_probe"] == .pass)
-        #expect(remote.tokenWorked)
+        #expect(remote.workingToken != nil)
     }
 
     @Test(arguments: [
@@ -60,7 +61,7 @@ struct ServerProbeTests {
         try await server.fault(["match": .string("batch"), "status": .integer(200), "body": .string(body)])
         let found = try await found(remote)
         #expect(found["token_verify"] == .skip && found["write_probe"] == .fail)
-        #expect(!remote.tokenWorked)
+        #expect(remote.workingToken == nil)
     }
 
     @Test(arguments: ["{}", "<html>welcome</html>", "{\"status\":\"ok\",\"vault_id\":\"abcd1235\"}"])
@@ -86,6 +87,6 @@ struct ServerProbeTests {
         try await server.fault(["match": .string("batch"), "status": .integer(status)])
         let found = try await found(remote)
         #expect(found["token_verify"] == token && found["write_probe"] == write)
-        #expect(!remote.tokenWorked)
+        #expect(remote.workingToken == nil)
     }
 }

@@ -145,7 +145,8 @@ struct SecretInput {
             hint: "--insecure-argv accepts it all the same")
     }
 
-    private func asked(_ question: String) throws -> SecretBytes {
+    /// Asks for a secret on the terminal.
+    func asked(_ question: String) throws -> SecretBytes {
         var answer: [UInt8]
         do throws(Errno) {
             answer = try call.surroundings.terminal.ask(question, hidden: true)

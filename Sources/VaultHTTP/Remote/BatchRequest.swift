@@ -201,7 +201,8 @@ struct BatchRequest: Sendable {
     private func unknown(_ code: VaultError.Code, _ cause: any Error) -> VaultError {
         VaultError(
             code, "\(endpoint.errors.location) stopped answering; whether it took the last step is not known",
-            hint: "run it again: what was sent is recognised", cause: cause)
+            hint: "run it again: what was sent is recognised", cause: cause
+        ).answered((cause as? VaultError)?.answer)
     }
 
     private func content(_ file: FileID) async throws -> [UInt8]? {

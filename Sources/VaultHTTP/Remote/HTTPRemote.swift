@@ -13,6 +13,8 @@ package struct HTTPRemote: Remote {
     package struct Options: Sendable {
         /// Sent to this server only.
         package var token: HTTPSecret?
+        /// Gives the token when the server wants one and none was given; asked once at most.
+        package var askForToken: (@Sendable () throws -> HTTPSecret?)?
         package var retry = RetryPolicy()
         /// Where a server's wish for no requests is kept; nil for nowhere.
         package var backoff: (any BackoffStore)?
@@ -55,12 +57,13 @@ package struct HTTPRemote: Remote {
         parallel = max(1, options.client.parallel)
         let pool = environment.pool
         let client = HTTPClient(options.client, clock: environment.clock) { try pool.checkCancellation() }
+        let token = HeldToken(options.token, ask: options.askForToken)
         endpoint = Endpoint(
-            base: url, vaultID: vaultID, token: options.token, client: client,
+            base: url, vaultID: vaultID, token: token, client: client,
             retrier: Retrier(
                 client: client, policy: options.retry, backoff: options.backoff, clock: environment.clock,
                 random: environment.random),
-            errors: ServerErrors(location: base, hasToken: options.token != nil))
+            errors: ServerErrors(location: base, token: token, clock: environment.clock))
         files = StaticRemote(endpoint: endpoint)
     }
 
@@ -80,8 +83,10 @@ package struct HTTPRemote: Remote {
     /// How many requests were sent so far.
     package var requests: Int { endpoint.client.requests }
 
-    /// Whether an answer has shown that the server takes the token, or needs none.
-    package var tokenWorked: Bool { knowledge.hasWritten }
+    /// The token, once an answer has shown that the server takes it, or needs none.
+    package var workingToken: HTTPSecret? {
+        knowledge.hasWritten || endpoint.token.hasWorked ? endpoint.token.current : nil
+    }
 
     package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
         guard !ids.isEmpty else { return }
@@ -131,7 +136,7 @@ package struct HTTPRemote: Remote {
     }
 
     /// Runs `body` and turns the network's failures into the errors of a remote.
-    private func mapped<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func mapped<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as HTTPFailure { throw endpoint.errors.error(failure) }
     }
 }

@@ -71,8 +71,10 @@ struct LargeDownload: Sendable {
     private func first(
         _ source: Source, _ given: inout Int64, _ sink: (Span<UInt8>) throws -> Void
     ) async throws -> Extent? {
-        let response = try await endpoint.retrier.stream(source.url.origin, &given, into: sink) { sink in
-            try await stream(source, 0..<Self.rangeSize, sink)
+        let response = try await endpoint.authorized {
+            try await endpoint.retrier.stream(source.url.origin, &given, into: sink) { sink in
+                try await stream(source, 0..<Self.rangeSize, sink)
+            }
         }
         switch response.status {
         case 200: return Extent(total: given, isWhole: true)
@@ -152,7 +154,7 @@ struct LargeDownload: Sendable {
 
     private func refusal(_ source: Source, _ response: HTTPResponse) -> VaultError {
         guard source.isExternal else { return endpoint.errors.error(response, writes: false) }
-        return VaultError(.serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
+        return endpoint.errors.storeError(response)
     }
 
     /// `bytes first-last/total`; the total is nil for `*`.

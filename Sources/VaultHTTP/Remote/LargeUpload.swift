@@ -33,11 +33,13 @@ struct LargeUpload: Sendable {
 
     private func put(_ file: FileID, _ source: any ObjectSource) async throws {
         let url = endpoint.url("write", file)
-        let response = try await endpoint.retrier.run(url.origin) {
-            try await Self.streamed(source) { body in
-                let request = endpoint.request(
-                    .put, url, body: body, type: "application/octet-stream", writeKey: writeKey)
-                return try await endpoint.client.send(request)
+        let response = try await endpoint.authorized {
+            try await endpoint.retrier.run(url.origin) {
+                try await Self.streamed(source) { body in
+                    let request = endpoint.request(
+                        .put, url, body: body, type: "application/octet-stream", writeKey: writeKey)
+                    return try await endpoint.client.send(request)
+                }
             }
         }
         guard response.status == 200 else { throw endpoint.errors.error(response, writes: true) }
@@ -212,8 +214,7 @@ struct MultipartUpload: Sendable {
         }
         if let failure = part.failure { throw failure }
         guard (200...204).contains(response.status) else {
-            throw VaultError(
-                .serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
+            throw endpoint.errors.storeError(response)
         }
         guard let tag = response.head.headers["etag"], tag.utf8.count <= 1024 else {
             throw endpoint.errors.garbage("a part without its tag")

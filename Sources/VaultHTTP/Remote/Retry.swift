@@ -62,7 +62,7 @@ struct Retrier: Sendable {
                 let floor = response.head.headers["retry-after"].flatMap { RetryAfter.delay($0, nowMs: clock.nowMs) }
                 if floor == nil, givesUp(response) { return response }
                 wanted = floor ?? 0
-                guard wanted <= policy.maxWaitMs else { throw postponed(origin, by: wanted) }
+                guard wanted <= policy.maxWaitMs else { throw postponed(origin, by: wanted, response.status) }
                 guard attempt < policy.attempts else { return response }
             } catch let failure as HTTPFailure {
                 if failure.kind == .lost || failure.kind == .garbled { unclear() }
@@ -128,19 +128,21 @@ struct Retrier: Sendable {
 
     private func checkEligible(_ origin: String) throws {
         guard !policy.ignoresBackoff, let time = backoff?.notBefore(origin), time > clock.nowMs else { return }
-        throw Self.deferred(origin, until: time)
+        throw deferred(origin, until: time, nil)
     }
 
-    private func postponed(_ origin: String, by wait: Int64) -> VaultError {
+    private func postponed(_ origin: String, by wait: Int64, _ status: Int) -> VaultError {
         let time = clock.nowMs + wait
         backoff?.remember(time, for: origin)
-        return Self.deferred(origin, until: time)
+        return deferred(origin, until: time, status)
     }
 
-    private static func deferred(_ origin: String, until time: Int64) -> VaultError {
+    private func deferred(_ origin: String, until time: Int64, _ status: Int?) -> VaultError {
         VaultError(
             .deferred, "\(origin) asks for no request before \(LocalTime.text(ms: time))",
-            hint: "run it again then; --ignore-backoff asks at once")
+            hint: "run it again then; --ignore-backoff asks at once"
+        ).answered(
+            VaultError.Answer(httpStatus: status, retryAfterMs: max(0, time - clock.nowMs), notBeforeMs: time))
     }
 }
 

@@ -36,7 +36,7 @@ package struct ServerProbe: Sendable {
 
     package init(_ remote: HTTPRemote) {
         endpoint = remote.endpoint
-        hasToken = remote.endpoint.token != nil
+        hasToken = remote.endpoint.token.current != nil
         knowledge = remote.knowledge
     }
 
