@@ -78,8 +78,9 @@ struct TraceTests {
         #expect(await tool.run("-C", "a", "commit", "-q", "-m", "words of a message").code == 0)
         for words in [
             ["push"], ["pull"], ["doctor", "--write-probe"], ["keys", "show", "."],
-            ["keys", "derive", "--show-secrets"], ["keys", "token", "set"], ["push", "--token-file", "/no/\(Self.token)"], ["log", "words of a message"],
-            ["cat", "name-of-a-file"], ["config", "set", "core.pager", key],
+            ["keys", "derive", "--show-secrets"], ["keys", "token", "set"],
+            ["push", "--token-file", "/no/\(Self.token)"], ["log", "words of a message"], ["cat", "name-of-a-file"],
+            ["config", "set", "core.pager", key],
         ] {
             _ = await tool.run((["-C", "a"] + words).map { Array($0.utf8) })
         }

@@ -96,6 +96,22 @@ struct RetryTests {
         #expect(error?.message.contains("not known") == true)
     }
 
+    @Test func `an unknown outcome whose reading is put off says until when`() async throws {
+        let server = try StandIn()
+        let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 1 }
+        #expect(try await remote.apply(swap(.absent, [1]), authorization: authorization) == .applied)
+        try await server.fault(["match": .string("batch"), "status": .string("drop"), "when": .string("after")])
+        try await server.fault([
+            "match": .string("batch"), "status": .integer(503), "headers": .record(["Retry-After": .string("3600")]),
+        ])
+        let error = await #expect(throws: VaultError.self) {
+            try await remote.apply(swap(.bytes([1]), [2]), authorization: authorization)
+        }
+        #expect(error?.code == .deferred && error?.message.contains("not known") == true)
+        #expect(error?.answer?.httpStatus == 503)
+        #expect(error?.answer?.notBeforeMs.map { $0 > SystemClock().nowMs + 3_500_000 } == true)
+    }
+
     @Test func `an unknown outcome is resolved by reading when no attempt is left`() async throws {
         let server = try StandIn()
         let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 1 }
