@@ -13,7 +13,8 @@ extension Vault {
     /// * `path`: A folder that is absent or empty.
     /// - Throws: `notAVault` when the remote has no such vault, `keyWrong` when it has one that this key does not
     ///   open, `directoryNotEmpty`, `noSpace` before anything is fetched when that can be told, `objectMissing`,
-    ///   `objectCorrupt`, `signatureBad`, `unsafePath`, or what the remote throws. Nothing is left behind then.
+    ///   `objectCorrupt`, `signatureBad`, `unsafePath`, or what the remote throws. Nothing is left behind then, but for
+    ///   the objects that were fetched, beside the folder, when they are to be kept.
     public static func clone(
         from remote: any Remote, key: borrowing AccessKey, to path: String, options: CloneOptions = CloneOptions(),
         observer: any Observer = SilentObserver()
@@ -28,7 +29,7 @@ extension Vault {
         from remote: any Remote, key: CloneKey, to path: FilePath, options: CloneOptions,
         environment: VaultEnvironment, observer: any Observer
     ) async throws -> CloneResult {
-        let place = try ClonePlace(path, environment: environment)
+        let place = try ClonePlace(path, resumes: options.resumes, environment: environment)
         do {
             let operation = CloneOperation(
                 remote: remote, key: key, options: options, environment: environment, observer: observer)
@@ -36,7 +37,7 @@ extension Vault {
             result.directory = try place.publish()
             return result
         } catch {
-            if !options.keepPartial { place.discard() }
+            if options.keepPartial || options.resumes { place.keepObjects() } else { place.discard() }
             throw error
         }
     }
@@ -59,15 +60,17 @@ private struct CloneOperation {
         let index = snapshot.index.map { usableIndex($0, vault) } ?? vault.fallbackIndex()
         let named = try vault.trackedBranch(of: nil, index)
         let listed = try await remote.list(.all)
-        try await checkSpace(place.root)
+        let objects = listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted()
         let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch, isNewStore: true)
+        let resumed = try adopt(objects, of: place, into: batch)
+        try await checkSpace(place.root, held: batch.count.bytes)
         let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: observer)
         // What nothing refers to may be anything; the walk below insists on what is needed.
         var sweep = fetcher
         sweep.skipsCorrupt = true
         let mutable = Collected()
         _ = try await sweep.fetch(
-            listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted(),
+            objects.filter { !batch.stages($0) },
             others: smallFiles(snapshot, index, listed), into: mutable)
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
         let heads = try storeMutable(vault, snapshot, index, mutable.all, new.scratch)
@@ -91,7 +94,7 @@ private struct CloneOperation {
         return CloneResult(
             directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
-            bytes: counts.bytes, files: checkout?.written.count ?? 0, unverified: unverified,
+            bytes: counts.bytes, resumed: resumed, files: checkout?.written.count ?? 0, unverified: unverified,
             notStored: checkout?.notStored ?? [])
     }
 
@@ -115,9 +118,30 @@ private struct CloneOperation {
             .keyWrong, "\(remote.location) holds a vault that this key does not open", hint: "check the vault key")
     }
 
+    /// Takes over what interrupted clones had fetched, as far as the remote has it too: the place may have been meant
+    /// for another vault.
+    ///
+    /// - Returns: How many objects.
+    private func adopt(_ objects: [ObjectID], of place: ClonePlace, into batch: ObjectBatch) throws -> Int {
+        var count = 0
+        for left in place.partial {
+            if let folder = left.objects {
+                count += try environment.pool.map(count: objects.count) {
+                    try batch.stages(objects[$0]) ? false : batch.adopt(objects[$0], from: folder)
+                }.count { $0 }
+            }
+            // Keys of the interrupted clone may be in it, and nothing else of it is of use.
+            try attempt("cannot remove what an interrupted clone left") { () throws(Errno) in try left.remove() }
+        }
+        return count
+    }
+
     /// Says before anything is fetched that the copy can not fit, where the remote can tell its size.
-    private func checkSpace(_ root: any Directory) async throws {
-        guard let needed = try await remote.storedBytes() else { return }
+    ///
+    /// * `held`: Bytes that are here already.
+    private func checkSpace(_ root: any Directory, held: Int64) async throws {
+        guard let stored = try await remote.storedBytes() else { return }
+        let needed = stored - held
         let free = try attempt("cannot ask for free space") { () throws(Errno) in try root.availableSpace() }
         // The store, and the working copy, which is at most about as large for a vault with one version of each file.
         guard needed > free.bytes else { return }

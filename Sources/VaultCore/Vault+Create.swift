@@ -267,7 +267,7 @@ extension Directory {
     }
 
     /// Opens a sub-folder; nil when it is absent.
-    fileprivate func openIfPresent(_ name: String) throws(Errno) -> (any Directory)? {
+    func openIfPresent(_ name: String) throws(Errno) -> (any Directory)? {
         do throws(Errno) {
             return try openDirectory(name.bytes)
         } catch {

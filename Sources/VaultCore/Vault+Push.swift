@@ -137,6 +137,14 @@ private struct PushOperation {
             }
             throw moved("another client wrote \(file.path) first")
         }
+        if !remote.swapsAtOnce {
+            let proof = SwapProof(
+                vault: vault, remote: remote, scratch: lock.scratch, boundaries: state.config.shallowBoundaries,
+                observer: observer)
+            guard try await proof.stands(head, at: ref, width: state.index.idWidth) else {
+                throw moved("another client wrote \(FileID.ref(ref).path) at the same time")
+            }
+        }
         try finish(plan, head, ref, &baselines, &state, lock.scratch)
         return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
     }

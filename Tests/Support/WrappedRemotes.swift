@@ -32,6 +32,7 @@ package final class CountingRemote: Remote {
     package var location: String { inner.location }
     package var limits: RemoteLimits { inner.limits }
     package var createsOnWrite: Bool { inner.createsOnWrite }
+    package var swapsAtOnce: Bool { inner.swapsAtOnce }
 
     package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
         if !ids.isEmpty {

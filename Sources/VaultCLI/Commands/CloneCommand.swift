@@ -9,6 +9,11 @@ enum CloneCommand {
     static let bare = OptionSpec.flag(
         "--bare", help: "keep the encrypted store alone: no working copy and no key of the vault")
 
+    static let keepPartial = OptionSpec.flag(
+        "--keep-partial", help: "after a failure keep what was fetched, for --resume")
+    static let resume = OptionSpec.flag(
+        "--resume", help: "go on with what an interrupted clone to DIR fetched; implies --keep-partial")
+
     static let verb = Verb(
         words: ["clone"], group: .start, summary: "copy a vault from a server or folder",
         paragraph: """
@@ -16,9 +21,12 @@ enum CloneCommand {
             id of a vault, whose key then comes from --key-file, --key-fd, --key-command, VAULTCTL_KEY or the terminal; \
             or a published read key (sgit_public_read_...); or '-' for a key on standard input. A read key gives a \
             clone that can not commit. The server is --server, VAULTCTL_SERVER, SGIT_DEFAULT_BASE_URL or \
-            server.default, and is recorded. When it fails, nothing is left behind.
+            server.default, and is recorded. When it fails, nothing is left behind, but for the objects that were \
+            fetched when they are to be kept: they stay beside DIR until the next clone to DIR, which goes on with \
+            them under --resume and removes them otherwise.
             """,
-        synopsis: ["clone [--server URL] [--read-only] [--bare] VAULT [DIR]"], options: [readOnly, bare],
+        synopsis: ["clone [--server URL] [--read-only] [--bare] [--keep-partial|--resume] VAULT [DIR]"],
+        options: [readOnly, bare, keepPartial, resume],
         positionals: [
             Positional("VAULT", help: "a vault id, a published read key, or '-'", required: true, secret: true),
             Positional("DIR", help: "where the clone is made: a new or empty folder", completion: .folder),
@@ -37,8 +45,8 @@ enum CloneCommand {
         network: .always,
         document: .init(
             "vaultctl/clone/1",
-            "directory, vault_id, mode, branch, clone_branch_id, head, commits, objects, bytes, files, "
-                + "unverified[{commit,status}], partial"),
+            "directory, vault_id, mode, branch, clone_branch_id, head, commits, objects, bytes, resumed, "
+                + "files, unverified[{commit,status}], partial"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -53,15 +61,25 @@ enum CloneCommand {
             positionals.count > 1 ? positionals[1] : Array(vaultID.text.utf8))
         let outer = try NewVaultPlace(call: call).check(directory)
         try ServerPlace.check(server, clone: ServerPlace.real(directory, call), call)
-        let options = CloneOptions(bare: call.has(bare), readOnly: call.has(readOnly), server: server.text)
+        let options = CloneOptions(
+            bare: call.has(bare), readOnly: call.has(readOnly), server: server.text,
+            keepPartial: call.has(keepPartial), resumes: call.has(resume))
         let key = try CloneKey(access, options: options)
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
         let remote = try RemoteOpener.open(server, vaultID: vaultID, call: call)
-        let result = try await Vault.clone(
-            from: remote, key: key, to: directory, options: options, environment: call.surroundings.vault,
-            observer: observer)
+        let result: CloneResult
+        do {
+            result = try await Vault.clone(
+                from: remote, key: key, to: directory, options: options, environment: call.surroundings.vault,
+                observer: observer)
+        } catch {
+            if options.keepPartial || options.resumes {
+                call.messages.note("what was fetched is kept; the same command with --resume goes on from there")
+            }
+            throw error
+        }
         NewVaultPlace(call: call).tell(outer)
         for (commit, status) in result.unverified {
             call.messages.warning("commit \(commit.text): signature \(status.rawValue)")
@@ -92,6 +110,7 @@ private struct CloneAnswer: Rendered {
             "Branch \(result.branch) at \(text.short(result.head)): \(text.counted(result.commits, "commit")), "
                 + "\(text.counted(result.objects, "object")), \(text.size(result.bytes)), "
                 + text.counted(result.files, "file"))
+        if result.resumed > 0 { try text.line("Of these \(text.counted(result.resumed, "object")) were here already") }
         try text.notStored(result.notStored)
     }
 
@@ -106,6 +125,7 @@ private struct CloneAnswer: Rendered {
             "commits": .count(result.commits),
             "objects": .count(result.objects),
             "bytes": .integer(result.bytes),
+            "resumed": .count(result.resumed),
             "files": .count(result.files),
             "unverified": .array(
                 result.unverified.map {

@@ -41,11 +41,17 @@ public struct CloneOptions: Sendable {
     public var readOnly: Bool
     /// The server to record, as text.
     public var server: String?
-    /// Leave what was fetched in place after a failure.
+    /// Leave the objects that were fetched after a failure, for a later clone that resumes.
     public var keepPartial: Bool
+    /// Go on with what an interrupted clone to the same place left, also one that was killed; implies `keepPartial`.
+    public var resumes: Bool
 
     /// Makes one from its parts.
-    public init(bare: Bool = false, readOnly: Bool = false, server: String? = nil, keepPartial: Bool = false) {
+    public init(
+        bare: Bool = false, readOnly: Bool = false, server: String? = nil, keepPartial: Bool = false,
+        resumes: Bool = false
+    ) {
+        self.resumes = resumes
         self.bare = bare
         self.readOnly = readOnly
         self.server = server
@@ -69,10 +75,12 @@ public struct CloneResult: Sendable {
     public var head: ObjectID?
     /// Commits fetched.
     public var commits: Int
-    /// Objects fetched.
+    /// Objects of the vault.
     public var objects: Int
     /// Their bytes.
     public var bytes: Int64
+    /// How many of the objects an interrupted clone had fetched already.
+    public var resumed: Int
     /// Files written.
     public var files: Int
     /// Commits whose signature did not verify, with what it was.

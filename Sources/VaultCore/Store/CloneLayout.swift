@@ -17,7 +17,8 @@ package final class CloneLayout: Sendable {
 
     static let vaultName = ".sg_vault".bytes
     /// The name of a vault folder that is not complete yet.
-    static let newName = ".sg_vault_new".bytes
+    static let newText = ".sg_vault_new"
+    static let newName = newText.bytes
     static let bareFolders = ["data", "refs", "keys", "indexes", "pending", "branches", "cache"]
 
     /// Opens the folders of an existing clone.
@@ -67,7 +68,7 @@ package final class CloneLayout: Sendable {
             let cache = try bare.openDirectory("cache".bytes)
             for name in ["value", "pointer"] { try cache.createDirectory(name.bytes, mode: 0o777) }
         }
-        return try CloneLayout(root: root, path: path, name: ".sg_vault_new")
+        return try CloneLayout(root: root, path: path, name: newText)
     }
 
     /// The folder `local/vaultctl`, made when absent; nil when it can not be made (a read-only file system).

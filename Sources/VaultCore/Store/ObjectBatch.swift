@@ -125,6 +125,32 @@ final class ObjectBatch: Sendable {
         }
     }
 
+    /// Moves an object of an interrupted clone into the new store, if it is whole.
+    ///
+    /// - Returns: Whether it was there and is what its id says.
+    func adopt(_ id: ObjectID, from folder: any Directory) throws(VaultError) -> Bool {
+        guard !stages(id) else { return true }
+        let name = id.text.bytes
+        let hash = try IncrementalHash()
+        return try attempt("cannot take over object \(id.text)", path: id.text) { () throws(Errno) in
+            guard try folder.statusIfPresent(of: name)?.kind == .regular else { return false }
+            let file = try folder.openFile(name)
+            var size: Int64 = 0
+            while true {
+                let bytes = try file.read(upTo: 1 << 20)
+                if bytes.isEmpty { break }
+                try hashing(hash, bytes)
+                size += Int64(bytes.count)
+            }
+            let digest: [UInt8]
+            do throws(VaultError) { digest = try hash.finish() } catch { throw .ioError }
+            guard id.matches(digest: digest) else { return false }
+            try folder.rename(name, to: place, as: name, replacing: true)
+            register(id, name, size: size)
+            return true
+        }
+    }
+
     /// Takes a written file into the batch, unless another thread was first with the same object.
     private func register(_ id: ObjectID, _ name: [UInt8], size: Int64) {
         let isNewStore = isNewStore

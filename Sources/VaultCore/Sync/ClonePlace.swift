@@ -12,12 +12,15 @@ final class ClonePlace: Sendable {
     private let wrapper: [UInt8]?
     /// Held as long as this command works in the wrapper; a wrapper whose lock is free was left by one that died.
     private let lock: (any File)?
+    /// What earlier clones to the same place had fetched before they were interrupted.
+    let partial: [PartialClone]
     /// What was written into a target that was there before: others may write there as well.
     private let made = Locked<[VaultPath]>([])
-    private static let inner = "clone".bytes
-    private static let lockName = "lock".bytes
+    private static let inner = PartialClone.inner.bytes
+    private static let lockName = PartialClone.lockName
 
-    init(_ path: FilePath, environment: VaultEnvironment) throws {
+    /// * `resumes`: Keep what interrupted clones left, as `partial`, instead of removing it.
+    init(_ path: FilePath, resumes: Bool = false, environment: VaultEnvironment) throws {
         let fileSystem = environment.fileSystem
         let absolute = try attempt("cannot find \(path.text)", path: path.text) { () throws(Errno) in
             path.lexicalAbsolute(from: try fileSystem.currentDirectory())
@@ -29,9 +32,10 @@ final class ClonePlace: Sendable {
             try fileSystem.openDirectory(absolute.parent)
         }
         target = absolute
-        let existing = try Self.openEmpty(absolute, fileSystem)
+        let existing = try Self.openEmpty(absolute, exceptPartial: resumes, fileSystem)
+        let within = try existing.map { try Self.takePartial(in: $0, absolute) } ?? []
         if let existing, try Self.mustBuildInPlace(existing, absolute, parent, fileSystem) {
-            (root, self.path, wrapper, lock) = (existing, absolute, nil, nil)
+            (root, self.path, wrapper, lock, partial) = (existing, absolute, nil, nil, within)
             return
         }
         let random = try crypto("random names") { () throws(CryptoError) in try environment.random.bytes(6) }
@@ -39,7 +43,13 @@ final class ClonePlace: Sendable {
         let folder = prefix + Hex.encode(random.span)
         let parent = parent
         // Keys and files that a killed clone left must not lie about; failing here harms nothing.
-        do throws(Errno) { try Self.removeAbandoned(prefix, in: parent) } catch {}
+        var beside: [PartialClone] = []
+        do throws(Errno) {
+            for found in try PartialClone.abandoned(prefix, in: parent) {
+                if resumes { beside.append(found) } else { try found.remove() }
+            }
+        } catch {}
+        partial = within + beside
         (root, lock) = try attempt("cannot make a folder beside \(path.text)", path: path.text) { () throws(Errno) in
             try parent.createDirectory(folder, mode: 0o700)
             do throws(Errno) {
@@ -59,29 +69,16 @@ final class ClonePlace: Sendable {
         self.path = absolute
     }
 
-    /// Removes the wrappers of clones to the same place that died.
-    private static func removeAbandoned(_ prefix: [UInt8], in parent: any Directory) throws(Errno) {
-        for entry in try parent.entries() where entry.name.starts(with: prefix) {
-            guard entry.name.count == prefix.count + 12, try parent.status(of: entry.name).kind == .directory else {
-                continue
-            }
-            let wrapper = try parent.openDirectory(entry.name)
-            if try wrapper.statusIfPresent(of: lockName)?.kind == .regular {
-                guard try wrapper.openForAppending(lockName, mode: 0o600).lock(wait: false) else { continue }
-            } else if try wrapper.holdsFiles() {
-                continue
-            }
-            try parent.removeTree(entry.name)
-        }
-    }
-
-    /// The folder at the target, which must be empty; nil when there is none.
-    private static func openEmpty(_ path: FilePath, _ fileSystem: any FileSystem) throws(VaultError) -> (any Directory)?
-    {
+    /// The folder at the target, which must be empty, or hold nothing but an interrupted clone; nil when there is none.
+    private static func openEmpty(
+        _ path: FilePath, exceptPartial: Bool, _ fileSystem: any FileSystem
+    ) throws(VaultError) -> (any Directory)? {
         let found = try attempt("cannot open \(path.text)", path: path.text) { () throws(Errno) in
             do throws(Errno) {
                 let directory = try fileSystem.openDirectory(path)
-                return Optional((directory, try directory.entries().isEmpty))
+                let isEmpty = try directory.entries()
+                    .allSatisfy { exceptPartial && [CloneLayout.newName, PartialClone.name.bytes].contains($0.name) }
+                return Optional((directory, isEmpty))
             } catch .noSuchFile {
                 return Optional<(any Directory, Bool)>.none
             }
@@ -92,6 +89,17 @@ final class ClonePlace: Sendable {
                 .directoryNotEmpty, "\(path.text) is not empty", hint: "name another folder", path: path.text)
         }
         return directory
+    }
+
+    /// Moves what an interrupted clone left in its target out of the way of the next, which goes on with it.
+    private static func takePartial(in root: any Directory, _ path: FilePath) throws(VaultError) -> [PartialClone] {
+        let found = try attempt("cannot look into \(path.text)", path: path.text) { () throws(Errno) in
+            try PartialClone.taken(in: root)
+        }
+        guard let found else {
+            throw VaultError(.locked, "another command is making a vault in \(path.text)", path: path.text)
+        }
+        return found
     }
 
     /// A mount point, or the folder the process stands in, can not be replaced by a rename.
@@ -138,6 +146,30 @@ final class ClonePlace: Sendable {
             try? parent.removeTree(wrapper)
             return
         }
+        removeMade()
+        for name in [CloneLayout.newName, CloneLayout.vaultName] { try? root.removeTree(name) }
+    }
+
+    /// Removes everything that was built but the objects, of which a later clone to the same place makes use.
+    func keepObjects() {
+        if wrapper == nil {
+            removeMade()
+        } else {
+            try? root.prune(keeping: [CloneLayout.newName, CloneLayout.vaultName])
+        }
+        // It may have had its name already.
+        try? root.rename(CloneLayout.vaultName, to: root, as: CloneLayout.newName, replacing: false)
+        guard let vault = try? root.openDirectory(CloneLayout.newName) else { return }
+        // Of the folder for keys and settings only the lock stays, by which the leftover is known for ours.
+        try? vault.prune(keeping: ["bare".bytes, "local".bytes])
+        try? vault.openDirectory("bare".bytes).prune(keeping: ["data".bytes])
+        guard let local = try? vault.openDirectory("local".bytes) else { return }
+        try? local.prune(keeping: ["vaultctl".bytes])
+        try? local.openDirectory("vaultctl".bytes).prune(keeping: [Self.lockName])
+    }
+
+    /// Removes the files and folders that this clone made in a target that was there before.
+    private func removeMade() {
         var folders: Set<VaultPath> = []
         for path in made.withLock({ $0 }) {
             try? root.openDirectory(beneath: path.parent?.bytes ?? []).removeFile(path.lastSegment)
@@ -147,6 +179,12 @@ final class ClonePlace: Sendable {
         for folder in folders.sorted(by: { $0.segments.count > $1.segments.count }) {
             try? root.openDirectory(beneath: folder.parent?.bytes ?? []).removeDirectory(folder.lastSegment)
         }
-        for name in [CloneLayout.newName, CloneLayout.vaultName] { try? root.removeTree(name) }
+    }
+}
+
+extension Directory {
+    /// Removes everything in it but some names.
+    fileprivate func prune(keeping names: Set<[UInt8]>) throws(Errno) {
+        for entry in try entries() where !names.contains(entry.name) { try removeTree(entry.name) }
     }
 }

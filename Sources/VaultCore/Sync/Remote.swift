@@ -38,6 +38,9 @@ public protocol Remote: Sendable {
     /// True while the place does not exist and the first write will make it.
     var createsOnWrite: Bool { get }
 
+    /// Whether a swap compares and writes in one step, so that of two writers never both are told that they won.
+    var swapsAtOnce: Bool { get }
+
     /// The bytes that all objects there take, when that can be told without reading them; nil otherwise.
     func storedBytes() async throws -> Int64?
 
@@ -203,6 +206,9 @@ public enum BatchOutcome: Sendable, Equatable {
 extension Remote {
     /// Most places exist before the first write.
     public var createsOnWrite: Bool { false }
+
+    /// Most places lock.
+    public var swapsAtOnce: Bool { true }
 
     /// Most remotes can not tell.
     public func storedBytes() async throws -> Int64? { nil }

@@ -34,6 +34,9 @@ package struct HTTPRemote: Remote {
     private let files: StaticRemote
 
     /// Several requests' worth at once, which then are under way side by side.
+    /// Deployed servers compare and put in two calls (spec 04 §4.2).
+    package var swapsAtOnce: Bool { false }
+
     package var limits: RemoteLimits {
         RemoteLimits(operations: 8 * BatchCodec.operations, payloadBytes: 24 << 20)
     }

@@ -1,0 +1,39 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Whether a swap that a remote reported really stands, where the remote compares and writes in two steps and two
+/// clients can both be told that theirs was written (spec 05 §9.5).
+struct SwapProof {
+    let vault: Vault
+    let remote: any Remote
+    let scratch: ScratchArea
+    let boundaries: Set<ObjectID>
+    let observer: any Observer
+
+    /// Reads a ref once more.
+    ///
+    /// - Returns: False when it names a commit that does not contain `head`, which is then lost to others. True also
+    ///   when the remote can not be asked: it did report the swap.
+    func stands(_ head: ObjectID, at ref: RefID, width: IDWidth) async throws -> Bool {
+        let found: Bool
+        do {
+            found = try await contains(head, at: ref, width: width)
+        } catch let error as VaultError {
+            observer.warning("pushed, but it could not be read back: \(error.message)")
+            return true
+        }
+        return found
+    }
+
+    private func contains(_ head: ObjectID, at ref: RefID, width: IDWidth) async throws -> Bool {
+        guard case .content(let bytes)? = try await remote.readAll([.ref(ref)])[.ref(ref)] else { return false }
+        guard let there = try vault.refs.decode(bytes, of: ref) else { return false }
+        if there == head { return true }
+        // Somebody may have pushed on top meanwhile. Their commits are looked at and not kept.
+        let batch = vault.newBatch(width: width, scratch: scratch)
+        let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: SilentObserver())
+        let closure = ClosureFetcher(vault: vault, fetcher: fetcher, boundaries: boundaries)
+        _ = try await closure.fetchCommits(from: there) { (id) throws(VaultError) in try vault.store.holds(id) }
+        return try closure.graph.isAncestor(head, of: there)
+    }
+}
