@@ -85,7 +85,12 @@ struct SwapProofTests {
         let (scene, inner) = (scene, remote)
         let built = Locked(false)
         let racing = TwoStepRemote(inner: remote) {
-            guard !built.withLock({ built in defer { built = true }; return built }) else { return }
+            guard
+                !built.withLock({ built in
+                    defer { built = true }
+                    return built
+                })
+            else { return }
             _ = try await scene.open("b").pull(from: inner)
             try scene.put("theirs", at: "theirs", in: "b")
             _ = try scene.open("b").commit()

@@ -33,10 +33,10 @@ package struct HTTPRemote: Remote {
     /// The same place as a host that only gives files, which it may turn out to be.
     private let files: StaticRemote
 
-    /// Several requests' worth at once, which then are under way side by side.
     /// Deployed servers compare and put in two calls (spec 04 §4.2).
     package var swapsAtOnce: Bool { false }
 
+    /// Several requests' worth at once, which then are under way side by side.
     package var limits: RemoteLimits {
         RemoteLimits(operations: 8 * BatchCodec.operations, payloadBytes: 24 << 20)
     }
