@@ -7,8 +7,8 @@ tombstone rules, over memory (or a folder). Loopback only, standard library only
 
 PORT 0 takes a free one, which --port-file names. Test control (never on a real server):
   POST /_test/fault   {"match": "part of METHOD path", "body_has": "part", "count": 1, "skip": 0, "when": "before" |
-                       "after", "status": 503 | "drop" | "stall" | "truncate" | "garbage", "headers": {}, "body": "",
-                       "seconds": 5}     queue one fault rule
+                       "after", "status": 503 | "drop" | "stall" | "truncate" | "garbage" | "endless",
+                       "headers": {}, "body": "", "seconds": 5}     queue one fault rule
   POST /_test/hook    {"match": ..., "body_has": ..., "command": "shell command"}  run once, before the request
   POST /_test/plant   {"vault": ..., "file": ..., "data": base64 or null}   change a file behind the server's back
   GET  /_test/log     exchanges so far;   POST /_test/reset   clear faults, hooks and the log (not the data)
@@ -116,6 +116,13 @@ class Handler(BaseHTTPRequestHandler):
             try: self.connection.shutdown(socket.SHUT_RDWR)
             except OSError: pass
             return
+        if kind == 'endless':
+            # An error whose body goes on until the other side hangs up.
+            self.note(body, 500, b''); self.close_connection = True
+            self.send_response(500); self.end_headers()
+            try:
+                while True: self.wfile.write(b'x' * 65536)
+            except OSError: return
         if kind == 'garbage': kind, fault = 200, dict(fault, body=fault.get('body') or '<html>not what you asked for</html>')
         text = fault['body'].encode() if fault.get('body') else dict(detail='injected')
         text = self.encoded(text)
