@@ -25,6 +25,8 @@ bench)
     have restic || wished+=(restic)
     have borg || wished+=(borgbackup)
     have age || wished+=(age)
+    have curl || wished+=(curl)
+    have wrk || wished+=(wrk)
     ;;
 counts)
     have strace || wished+=(strace)
