@@ -170,14 +170,17 @@ class Bars:
         self.ratio('http big: push', 'curl -T, its speed', 0.5, 'curl', 'serve', least=True)
         self.ratio('http big: clone', 'curl -o f, then openssl dgst -sha256 f, their speed', 0.5, 'curl', 'serve',
                    least=True)
-        for case in dict.fromkeys(case for case, _, _ in self.run.found if case.startswith('http ')):
+        cases = dict.fromkeys(case for case, _, _ in self.run.found if case.startswith('http '))
+        for case in cases:
             requests = self.run.get(case, place='serve', what='requests', how=max)
             if requests:
-                self.add(case, 'requests', requests, self.run.get(case, place='serve', what='least', how=max), '')
-        for case in dict.fromkeys(case for case, _, _ in self.run.found if case.startswith('http ')):
+                needed = self.run.get(case, place='serve', what='least', how=max)
+                self.add(case, 'requests, the least that the protocol needs', requests, needed, '')
+        for case in cases:
             peaks = [self.run.get(case, place=place, what='peak_kb', how=max) for place in ('serve', 'stand-in')]
             if any(peaks):
                 self.add(case, 'peak memory', max(filter(None, peaks)) / 1024, 64, 'MB')
         reads = self.run.limit('reads')
         if reads:
-            self.add('http reads', 'wrk -t1 -c16, no access log', reads, 20000, 'reads/s', True, self.run.limit('reads', max))
+            self.add('http reads', 'wrk -t1 -c16, no access log', reads, 20000, 'reads/s', True,
+                     self.run.limit('reads', max))

@@ -29,9 +29,11 @@ def titles(data):
         'log': f'`log`, {commits} commits', 'log, signatures': f'`log --show-signature`, {commits} commits',
         'http few: push': f'HTTP: first push of {few} × 4 KB', 'http few: clone': f'HTTP: clone of {few} × 4 KB',
         'http many: push': f'HTTP: first push of {files} × 1 KB', 'http many: clone': f'HTTP: clone of {files} × 1 KB',
-        'http many: push one': f'HTTP: push 1 of {files} files', 'http many: pull one': f'HTTP: pull 1 of {files} files',
+        'http many: push one': f'HTTP: push 1 of {files} files',
+        'http many: pull one': f'HTTP: pull 1 of {files} files',
         'http many: pull none': f'HTTP: pull, nothing new, {files} files',
-        'http big: push': f'HTTP: first push of one file of {half}', 'http big: clone': f'HTTP: clone of one file of {half}',
+        'http big: push': f'HTTP: first push of one file of {half}',
+        'http big: clone': f'HTTP: clone of one file of {half}',
         'http reads': 'HTTP: small reads of `vaultctl serve`'}
 
 
@@ -55,7 +57,8 @@ def rows(data):
 
 def wire(samples):
     """Requests and bytes of bodies both ways, where they were counted."""
-    requests, received, sent = (max(sample.get(name, 0) for sample in samples) for name in ('requests', 'received', 'sent'))
+    requests, received, sent = (max(sample.get(name, 0) for sample in samples)
+                                for name in ('requests', 'received', 'sent'))
     return (f'{requests:,}', size(received), size(sent)) if requests else None
 
 
@@ -91,7 +94,8 @@ def limits(data):
     if run.limit('verify'):
         yield f'ECDSA P-256 {run.limit("verify"):,.0f} verifications/s per core'
     if run.limit('reads'):
-        yield f'`vaultctl serve`: {run.limit("reads"):,.0f} reads of 1 KB per second (most {run.limit("reads", max):,.0f})'
+        yield (f'`vaultctl serve`: {run.limit("reads"):,.0f} reads of 1 KB per second '
+               f'(most {run.limit("reads", max):,.0f})')
 
 
 def table(data):
@@ -150,14 +154,14 @@ program took in units of vaultctl.
 
 ## Repeat it
 
-    make bench              every case, about half an hour
-    make bench QUICK=1      fewer rounds, no large case, about four minutes
+    make bench              every case, about three quarters of an hour
+    make bench QUICK=1      fewer rounds, no large case, about eight minutes
     make bench SAVE=1       also rewrites this page and its JSON
     make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures, http
     make counts             the gates: system calls, syncs, bytes, objects and allocations of each verb
 
-Missing programs (git, restic, borgbackup, age, curl, wrk) are installed on Debian when the target runs as root, and left out with
-a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
+Missing programs (git, restic, borgbackup, age, curl, wrk) are installed on Debian when the target runs as root, and
+left out with a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
 """
 
 WIRES = """### Over HTTP
@@ -186,15 +190,16 @@ NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 
   writes a byte.
 * The disk is a new file system each round where the bench may mount one (as root): syncing it waits for nobody else's
   files, and ext4 does not look for inodes among those deleted in the rounds before.
-* Over HTTP: a new server on loopback each round, its files in memory; both clients use it in turns, each with a vault of
-  its own. The server's own time is not in the figures of CPU and memory. The stand-in is the server of the round trips,
-  a Python program that is itself the bottleneck; it offers an object store for large files, as `vaultctl serve` does.
+* Over HTTP: a new server on loopback each round, its files in memory; both clients use it in turns, each with a vault
+  of its own. The server's own time is not in the figures of CPU and memory. The stand-in is the server of the round
+  trips, a Python program that is itself the bottleneck; it offers an object store for large files, as `vaultctl serve`
+  does.
 * Both servers write their access logs meanwhile: one line per request. Small reads are measured without it.
 * Bars of requests are the least that the protocol needs: the index and the ref in one request, 50 objects per request,
   one request per level of changed folders, one check of a push, and for a large file its parts of 10 MiB up and ranges
   of 8 MiB down.
-* `curl -T` sends the same file to the plain route of objects of the same server. Its times down are those of `curl -o f`
-  and `openssl dgst -sha256 f`; a clone also decrypts the file and writes it once more.
+* `curl -T` sends the same file to the plain route of objects of the same server. Its times down are those of
+  `curl -o f` and `openssl dgst -sha256 f`; a clone also decrypts the file and writes it once more.
 * The limit of a big file is what cipher and hash take on two cores, at the speed `openssl speed` shows in the same
   minute, and `cp` of the same file."""
 

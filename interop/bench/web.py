@@ -1,7 +1,7 @@
 """Over HTTP on loopback: both clients on `vaultctl serve` and on the stand-in server, and what the server can do alone.
 
-Each sample also holds the requests that the server answered and the bytes of their bodies, as its access log tells. What
-the specification allows at most (§16 of the chapter on synchronising) is worked out from what lies on the server.
+Each sample also holds the requests that the server answered and the bytes of their bodies, as its access log tells;
+those of vaultctl on `vaultctl serve` also the least that the protocol needs, worked out from what lies on the server.
 """
 import contextlib
 import json
@@ -18,6 +18,7 @@ from lab import ROOT
 from tools import remove
 
 SERVE, STAND_IN = 'serve', 'stand-in'
+WRITE_KEY = 'a' * 64
 BATCH = 50
 PART, RANGE = 10 << 20, 8 << 20                 # of an upload, of a download
 TREES = 2                                       # folders above the file that change_one() changes
@@ -34,7 +35,11 @@ class Server:
     def __init__(self, lab, place, logs=True):
         self.lab, self.place = lab, place
         self.folder = lab.fresh('memory', 'server', make=True)
-        self.log, self.seen = os.path.join(self.folder, 'log') if logs else None, 0
+        self.log, self.seen = None, 0
+        if logs:
+            self.log = os.path.join(self.folder, 'log')
+            with open(self.log, 'xb'):
+                pass
         self.process = self.own() if place == SERVE else self.stand_in()
         lab.server = self.process.pid
 
@@ -47,9 +52,10 @@ class Server:
 
     def stand_in(self):
         port = os.path.join(self.folder, 'port')
-        process = subprocess.Popen([sys.executable, os.path.join(ROOT, 'interop', 'vault_server.py'), '0', '--port-file',
-                                    port, '--presigned', '--brief-log', '--log', self.log], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.lab.environment)
+        command = [sys.executable, os.path.join(ROOT, 'interop', 'vault_server.py'), '0', '--port-file', port,
+                   '--presigned', '--brief-log', '--log', self.log]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, env=self.lab.environment)
         process.stdout.readline()
         with open(port, encoding='ascii') as file:
             self.url = f'http://127.0.0.1:{file.read()}'
@@ -65,14 +71,10 @@ class Server:
     def answered(self):
         """Requests, bytes received and bytes sent since the last call. An answer that its client broke off counts as a
         request; how much of it was sent is not told."""
-        end = time.monotonic() + 5
-        while True:
-            size = os.path.getsize(self.log) if os.path.exists(self.log) else 0
+        size = -1
+        while size != os.path.getsize(self.log):
+            size = os.path.getsize(self.log)
             time.sleep(0.05)                                    # the last line comes after the answer that it tells of
-            if not os.path.exists(self.log) or os.path.getsize(self.log) == size or time.monotonic() > end:
-                break
-        if not os.path.exists(self.log):
-            return 0, 0, 0
         with open(self.log, encoding='utf-8') as file:
             file.seek(self.seen)
             lines = [json.loads(line) for line in file if line.endswith('\n')]
@@ -156,7 +158,8 @@ class Web:
 
     def run(self):
         many, big = self.options.files, self.options.big_bytes // 2
-        for prefix, count, size in (('http few: ', many // 10, 4096), ('http many: ', many, 1024), ('http big: ', 1, big)):
+        for prefix, count, size in (('http few: ', many // 10, 4096), ('http many: ', many, 1024),
+                                    ('http big: ', 1, big)):
             master = self.lab.fresh('memory', 'master', make=True)
             if size == big:
                 self.lab.big(os.path.join(master, 'big.bin'), size)
@@ -185,10 +188,11 @@ class Web:
                 self.number += 1
                 client = kind(self.lab, server, self.number)
                 client.init()
-                shutil.copytree(master, client.work, dirs_exist_ok=True, copy_function=os.link if big else shutil.copyfile)
+                shutil.copytree(master, client.work, dirs_exist_ok=True,
+                                copy_function=os.link if big else shutil.copyfile)
                 self.work(prefix, client, number, big)
                 if big and place == SERVE and kind is Ours:
-                    self.curl(prefix, client, number, os.path.join(master, 'big.bin'))
+                    self.curl(prefix, server, number, os.path.join(master, 'big.bin'))
                 client.remove()
 
     def work(self, prefix, client, number, big):
@@ -224,22 +228,23 @@ class Web:
         return True
 
     def stopped(self, case, client, what):
-        self.lab.notes.append(f'{case.replace("http ", "over HTTP, ")}, {client.server.place}: {client.label} is left out, '
-                              f'{what} stopped after {client.seconds} s')
+        self.note(f'{case.replace("http ", "over HTTP, ")}, {client.server.place}: {client.label} is left out, '
+                  f'{what} stopped after {client.seconds} s')
 
     # ------------------------------------------------------------ what the server can do alone
 
-    def curl(self, prefix, client, number, path):
+    def curl(self, prefix, server, number, path):
         """The same bytes by curl: up by the plain route of objects, down with a hash of what came."""
         if not shutil.which('curl'):
             self.note('skipped: curl is not installed')
             return
-        lab, server, size = self.lab, client.server, os.path.getsize(path)
+        lab, size = self.lab, os.path.getsize(path)
         vault, target = f'curl{number:04}', lab.fresh('memory', 'curl.bin')
         url = f'{server.url}/api/vault/write/{vault}/bare/data/curl'
         lab.touch_pages('memory', 2 * size)
-        lab.time(prefix + 'push', SERVE, 'curl', ('curl', '-sS', '--fail', '-H', 'x-sgraph-vault-write-key: ' + 'a' * 64,
-                                                  '-o', '/dev/null', '-T', path, url))
+        key = f'x-sgraph-vault-write-key: {WRITE_KEY}'
+        lab.time(prefix + 'push', SERVE, 'curl',
+                 ('curl', '-sS', '--fail', '-H', key, '-o', '/dev/null', '-T', path, url))
         lab.touch_pages('memory', 2 * size)
         url = f'{server.url}/api/vault/read/{vault}/bare/data/curl'
         lab.time(prefix + 'clone', SERVE, 'curl', ('sh', '-c', f'curl -sS --fail -o {target} {url} && '
@@ -251,7 +256,7 @@ class Web:
         if not shutil.which('wrk'):
             self.note('skipped: wrk is not installed')
             return
-        path, headers = 'reads001/bare/data/small', {'x-sgraph-vault-write-key': 'a' * 64}
+        path, headers = 'reads001/bare/data/small', {'x-sgraph-vault-write-key': WRITE_KEY}
         with self.server(SERVE, logs=False) as server:
             put = urllib.request.Request(f'{server.url}/api/vault/write/{path}', bytes(1024), headers, method='PUT')
             urllib.request.urlopen(put).close()

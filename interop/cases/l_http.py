@@ -105,7 +105,8 @@ for name in SERVERS:
 def free_port():
     """A port that nobody listens on, below those that the system gives to whoever asks for any."""
     while True:
-        with contextlib.suppress(OSError), socket.create_server(('127.0.0.1', random.randrange(12000, 32000))) as free:
+        port = '127.0.0.1', random.randrange(12000, 32000)
+        with contextlib.suppress(OSError), socket.create_server(port) as free:
             return free.getsockname()[1]
 
 
