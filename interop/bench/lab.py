@@ -34,6 +34,14 @@ def busy_seconds():
     return (user + nice + system + irq + soft + steal) / os.sysconf('SC_CLK_TCK')
 
 
+class Failed(SystemExit):
+    """A measured command failed; ends the benchmark where nobody takes it."""
+
+    def __init__(self, command, code, said):
+        super().__init__(f'{" ".join(map(str, command))}: exit {code}\n{said}')
+        self.exit, self.said = code, said
+
+
 def process_seconds(pid):
     """CPU time of a process that still runs, in seconds."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as file:
@@ -92,7 +100,7 @@ class Lab:
             if code != 0:
                 log.seek(0)
                 said = log.read()[-2000:].decode(errors='replace')
-                raise SystemExit(f'{" ".join(map(str, command))}: exit {code}\n{said}')
+                raise Failed(command, code, said)
         cpu = (user + system) / 1e6
         self.measured_cpu, self.measured_wall = self.measured_cpu + cpu, self.measured_wall + wall / 1e9
         self.other_cpu += max(0.0, busy - cpu)
