@@ -43,6 +43,11 @@ def ids(lab, clone):
     return {entry['id'] for entry in lab.ours.log(lab.path(clone), '-n', '1000000')}
 
 
+def blob_of(lab, clone, path):
+    entries = lab.ours.json('ls', '--ids', cwd=lab.path(clone))['entries']
+    return next(entry['blob_id'] for entry in entries if entry['path'] == path)
+
+
 class Served:
     """A vault that can be forged while `vaultctl serve` serves it."""
 
@@ -52,13 +57,19 @@ class Served:
         os.makedirs(lab.host)
         self.forge = Forge(lab, self.key)
 
+    def counter(self, number):
+        """An entry that says another number in every commit."""
+        content = self.forge.object(f'{number}\n'.encode())
+        return self.forge.file_entry('counter.txt', content, size_enc=None, content_hash_enc=None)
+
     def chain(self, count, start=None, trees=None):
         """Publishes `count` commits on top of each other; gives their ids."""
         forge, made = self.forge, []
         honest = forge.view.commit(forge.head)['tree']
         for number in range(count):
             parents = [made[-1]] if made else [forge.head] if start is None else start
-            made.append(forge.commit(trees(number) if trees else honest, parents=parents, timestamp_ms=1767225600000 + number))
+            tree = trees(number) if trees else honest
+            made.append(forge.commit(tree, parents=parents, timestamp_ms=1767225600000 + number))
         forge.publish(made[-1])
         return made
 
@@ -131,8 +142,7 @@ def thousand_commits(lab):
     served = Served(lab)
     vault = served.key.split(':')[1]
     shutil.copytree(lab.path('served', vault), lab.path('other', vault))
-    made = served.chain(1000, trees=lambda number: served.forge.tree(served.forge.file_entry('f', served.forge.object(
-        f'{number}\n'.encode()), size_enc=None, content_hash_enc=None)))
+    made = served.chain(1000, trees=lambda number: served.forge.tree(served.counter(number)))
     with serve(lab) as here, serve(lab, root='other') as there:
         lab.ours.clone(served.key, 'a', here.url, cwd=lab.root)
         pushed = lab.ours.push(lab.path('a'), '--server', there.url)
@@ -149,7 +159,7 @@ def sends_nothing_corrupt(lab, url):
     key = two_clones(lab, url)
     before = ids(lab, 'a')
     changed(lab, 'a', 'new.txt')
-    blob = next(entry for entry in lab.ours.json('ls', '--ids', cwd=lab.path('a'))['entries'] if entry['path'] == 'new.txt')['blob_id']
+    blob = blob_of(lab, 'a', 'new.txt')
     path = lab.path('a', '.sg_vault', 'bare', 'data', blob)
     os.chmod(path, 0o600)
     with open(path, 'r+b') as file:
@@ -175,8 +185,8 @@ def merges_far_behind(lab):
     with serve(lab) as server:
         lab.ours.clone(served.key, 'b', server.url, cwd=lab.root)
         changed(lab, 'b', 'mine.txt')
-        served.chain(240, start=[lab.ours.log(lab.path('b'))[1]['id']], trees=lambda number: forge.tree(kept, forge.file_entry('counter.txt', forge.object(
-            f'{number}\n'.encode()), size_enc=None, content_hash_enc=None)))
+        there = lab.ours.log(lab.path('b'))[1]['id']
+        served.chain(240, start=[there], trees=lambda number: forge.tree(kept, served.counter(number)))
         equal(lab.ours.pull(lab.path('b'))['result'], 'merged', 'pull')
         equal(sorted(os.listdir(lab.path('b'))), ['.sg_vault', 'counter.txt', 'kept.txt', 'mine.txt'], 'files')
         lab.ours.push(lab.path('b'))
@@ -283,8 +293,10 @@ def exact_counts(lab, commits=10_000):
         for number in range(3):
             changed(lab, 'b', f'mine{number}.txt')
         served.chain(commits)
-        counts = lambda *options: tuple(lab.ours.json('status', *options, cwd=lab.path('b'))['remote'][name] for name in (
-            'ahead', 'behind', 'behind_lower_bound'))
+
+        def counts(*options):
+            remote = lab.ours.json('status', *options, cwd=lab.path('b'))['remote']
+            return remote['ahead'], remote['behind'], remote['behind_lower_bound']
         lab.ours.json('fetch', cwd=lab.path('b'))
         equal(counts(), (3, commits, False), 'three of its own, all others missing')
         lab.ours.pull(lab.path('b'))

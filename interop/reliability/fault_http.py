@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Every request of init --push, first push, push, push --pull, pull, fetch, clone, and of large files, fails once.
 
-    interop/reliability/fault_http.py [--vaultctl PATH] [--seed 1] [--only PATTERN]... [--short] [--seconds N] [--jobs N]
+    interop/reliability/fault_http.py [--vaultctl PATH] [--seed 1] [--only PATTERN]... [--short] [--seconds N]
 
 The stand-in server fails by its own queue of faults; `vaultctl serve`, and what the queue does not know, by a proxy.
-Each fault strikes before or after the request is done. Afterwards: the exit code is one that the fault allows, exit 0 means
-that the server has it, the clone is intact, nothing that was committed is gone, and the same command without a fault
-succeeds and comes to the expected history. `once` runs with one attempt per request, `retry` with the default four,
-which must not let anybody notice. Exit 1 when anything was violated.
+Each fault strikes before or after the request is done. Afterwards: the exit code is one that the fault allows, exit 0
+means that the server has it, the clone is intact, nothing that was committed is gone, and the same command without a
+fault succeeds and comes to the expected history. `once` runs with one attempt per request, `retry` with the default
+four, which must not let anybody notice. Exit 1 when anything was violated.
 """
 import argparse
 import fnmatch
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from fault_kinds import ALLOWED, DEFERRED, PASSING, Spoiler
+from fault_kinds import ALLOWED, CHECK, CHECK_OF_REF, DEFERRED, PASSING, Spoiler
 from http_scene import HERE, SERVERS, Place, Scene, Violation, memory, server_of, told
 
 MOST_REQUESTS = 30
@@ -37,7 +37,10 @@ class Attack:
         if self.mode == 'retry':
             return {0}
         allowed = ALLOWED[self.spoiler.kind]
-        return allowed(verb) if callable(allowed) else allowed
+        allowed = allowed(verb) if callable(allowed) else allowed
+        if self.spoiler.is_check:
+            allowed = allowed | (CHECK_OF_REF if self.spoiler.kind.endswith('-ref') else CHECK)
+        return allowed
 
     def strike(self, verb, number, *arguments, cwd='', stdin=''):
         """Runs the command with its fault; the code, or None when it has no such request and therefore succeeded."""

@@ -6,7 +6,7 @@ from fault_proxy import Fault, conflict_inside, swap_objects
 from http_scene import control
 
 # What a fault may end with, by its kind; from the meaning of the exit codes and of the answers (spec 10 B.3 and B.10,
-# 04 section 4.3, 8 and 9.2, 05 section 6 and 9), not from what the program does. 0 stands for itself: it has to be true.
+# 04 section 4.3, 8 and 9.2, 05 section 6 and 9), not from what the program does. Where 0 stands, it has to be true.
 NETWORK, AUTH, REJECTED, DAMAGE, REFUSED, DEFERRED = 7, 6, 5, 8, 9, 15
 READS = ('pull', 'fetch', 'clone', 'large pull')
 ALLOWED = {
@@ -34,6 +34,9 @@ ALLOWED = {
 }
 # What the default number of attempts has to get over without anybody noticing (10 B.10).
 PASSING = ('429', '429-soon', '503-soon', '502', '503', '504', 'drop', 'reset', 'truncate', 'cut-early', 'cut-late')
+# A push reads the branch once more after its swap (05 section 9.5). When it can not, the swap was still told to have
+# happened; when it is shown another state, that is a lost race.
+CHECK, CHECK_OF_REF = {0}, {0, REJECTED}
 BY_QUEUE = {'drop', 'stall', 'truncate', 'garbage'}
 
 
@@ -81,13 +84,15 @@ class Spoiler:
 
     def arm(self, scene, number):
         """Strikes the request `number` of those that it can strike."""
-        fault, seen, self.struck = self.fault(scene), itertools.count(), False
+        fault, seen, self.struck, self.is_check, was_swapped = self.fault(scene), itertools.count(), False, False, []
         queued = self.server == 'stand-in' and (self.kind in BY_QUEUE or self.kind[:3].isdigit())
 
         def fate(request):
             if not self.can_strike(request, scene) or next(seen) != number:
+                if request.is_write and any('/ref-pid-muw-' in each['file_id'] for each in request.operations):
+                    was_swapped.append(request.number)
                 return None
-            self.struck, self.of_write = True, request.is_write
+            self.struck, self.is_check = True, bool(was_swapped) and not request.is_write
             self.strikes += 1
             self.by_queue += queued
             return None if queued else fault

@@ -320,8 +320,9 @@ def main():
         for line in tally.lines:
             print(f'histories: {line}')
     print(f'histories: {totals["histories"]:,} ({totals["pushes"]} of whole processes), '
-          f'{totals["operations"]:,} operations: {totals["ok"]:,} swaps, {totals["conflict"]:,} conflicts, {totals["unknown"]:,} unknown, in '
-          f'{time.monotonic() - started:.0f} s; the checker judged {right} right and {wrong} wrong ones as it should; '
+          f'{totals["operations"]:,} operations: {totals["ok"]:,} swaps, {totals["conflict"]:,} conflicts, '
+          f'{totals["unknown"]:,} unknown, in {time.monotonic() - started:.0f} s; the checker judged {right} right and '
+          f'{wrong} wrong ones as it should; '
           f'{totals["violations"]} violations (seed {options.seed})')
     return 1 if totals['violations'] or not totals['histories'] else 0
 
