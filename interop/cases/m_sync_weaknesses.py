@@ -88,25 +88,25 @@ def every_server(name):
 
 # ---------------------------------------------------------------- pushes
 
-@every_server('m.K1')
-def pushes_all_commits(lab, url):
+@case('m.K1')
+def pushes_all_commits(lab):
     """More commits than the reference sends: all of them are there for everybody."""
-    key = made_here(lab, url)
-    for number in range(130):
-        changed(lab, 'a', f'folder{number % 7}/file', f'{number}\n')
-    equal(lab.ours.push(lab.path('a'))['commits'], 130, 'commits pushed')
-    lab.ours.clone(key, 'b', url, cwd=lab.root)
-    equal(len(lab.ours.log(lab.path('b'), '-n', '1000')), 132, 'commits of a clone')
-    lab.ours.fsck(lab.path('b'))
-    lab.reference.clone(key, lab.path('sgit'), url, lab.root)
-    lab.reference.verify(lab.path('sgit'), 132)
+    with stand_in(lab) as url:
+        key = made_here(lab, url)
+        for number in range(130):
+            changed(lab, 'a', f'folder{number % 7}/file', f'{number}\n')
+        equal(lab.ours.push(lab.path('a'))['commits'], 130, 'commits pushed')
+        lab.ours.clone(key, 'b', url, cwd=lab.root)
+        equal(len(lab.ours.log(lab.path('b'), '-n', '1000')), 132, 'commits of a clone')
+        lab.ours.fsck(lab.path('b'))
+        lab.reference.clone(key, lab.path('sgit'), url, lab.root)
+        lab.reference.verify(lab.path('sgit'), 132)
 
 
 @every_server('m.K4')
 def first_pushes_race(lab, url):
     """Two first pushes of one key at the same moment: one makes the vault, the other merges into it."""
-    outcomes = set()
-    for turn in range(6):
+    for turn in range(3):
         names, codes, key = [f'{turn}a', f'{turn}b'], {}, lab.path(f'key{turn}')
         with open(os.open(key, os.O_CREAT | os.O_WRONLY, 0o600), 'w', encoding='ascii') as file:
             file.write(lab.key())
@@ -124,7 +124,6 @@ def first_pushes_race(lab, url):
             thread.join()
         equal(sorted(codes.values()), [0, 5], 'codes of two first pushes')
         loser = next(name for name in names if codes[name] == 5)
-        outcomes.add(loser[1])
         lab.ours.push(lab.path(loser), '--pull')
         with open(key, encoding='ascii') as file:
             lab.ours.clone(file.read(), f'{turn}c', url, cwd=lab.root)

@@ -242,7 +242,7 @@ def leaves_no_key_behind(lab, url):
         keys = derived(lab, 'a')
         marks = [key.encode(), keys['read_key'].encode(), bytes.fromhex(keys['read_key']), keys['write_key'].encode()]
         lab.ours.json('config', 'set', 'net.retries', '1', cwd=lab.path('b'))
-        for number in range(6):
+        for number in range(4):
             changed(lab, 'a', f'{number}.txt')
             lab.ours.push(lab.path('a'))
             wrong = Fault('edit', 'after', edit=swap_objects)
