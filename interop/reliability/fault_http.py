@@ -44,10 +44,10 @@ class Attack:
 
     def strike(self, verb, number, *arguments, cwd='', stdin=''):
         """Runs the command with its fault; the code, or None when it has no such request and therefore succeeded."""
-        # As short as a loaded machine allows; only a stall waits for it.
-        patience = self.spoiler.patience = 6 if verb.startswith('large') else 1.2
+        # Only a stall lasts until patience ends: that is as short then as a loaded machine allows.
+        self.spoiler.patience = 6 if verb.startswith('large') else 1.2
         self.spoiler.arm(self.scene, number)
-        limit = 20 if self.mode == 'retry' else patience
+        limit = self.spoiler.patience if self.spoiler.kind == 'stall' else 60
         code, document = self.scene.run(*arguments, cwd=cwd, stdin=stdin, patience=limit)
         self.spoiler.disarm()
         if not self.spoiler.struck:
@@ -60,6 +60,8 @@ class Attack:
             raise Violation('fetch does not tell that the branch went back')
         if code == DEFERRED:
             self.is_remembered(arguments, cwd, stdin)
+        elif code == 0:
+            self.forget()
         return code
 
     def is_remembered(self, arguments, cwd, stdin):
@@ -74,6 +76,9 @@ class Attack:
         """The same command without a fault; then the time that a server named is over."""
         late = ['--ignore-backoff'] if self.spoiler.kind.endswith('-later') else []
         self.scene.json(*arguments, *late, cwd=cwd, stdin=stdin)
+        self.forget()
+
+    def forget(self):
         for path in glob.glob(self.scene.path('*', '.sg_vault', 'local', 'vaultctl', 'not_before.json')):
             os.remove(path)
 
