@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .DEFAULT_GOAL := help
 .PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench counts \
-	install uninstall clean attacks fuzz bad-inputs power-cuts watch kills sanitize mutate
+	install uninstall clean attacks fuzz bad-inputs power-cuts watch kills sanitize mutate fault-http
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -26,6 +26,7 @@ help:
 	make uninstall  removes exactly what install put there
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
 	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
+	make fault-http every request of the network verbs fails once, and concurrent histories; SEED=N, ONLY=PATTERN
 	make bad-inputs every bit flipped and every length cut in every file of a clone; make kills: kill -9; SEED=N
 	make fuzz       libFuzzer and AddressSanitizer on every reader; RUNS=N each, ONLY=NAME,..., SEED=N
 	make power-cuts the program on a file system that stops at random moments, as root; CUTS=N, SEED=N
@@ -74,6 +75,8 @@ interop: build
 attacks: build
 	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) --cuts 30 --seconds 20
 	interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) --rounds 2
+	interop/reliability/fault_http.py --vaultctl $(CURDIR)/$(BINARY) --short --seconds 18
+	interop/reliability/histories.py --vaultctl $(CURDIR)/$(BINARY) --histories 100 --pushes 4 --seconds 15
 	python=$$(interop/setup.sh)
 	"$$python" interop/reliability/race_with_reference.py --vaultctl $(CURDIR)/$(BINARY) --rounds 20 --seconds 20
 
@@ -118,6 +121,10 @@ fuzz: needs
 		-Xswiftc -use-ld=lld -Xswiftc -enable-testing --scratch-path $(FUZZ_BUILD)
 	interop/fuzz/run.py --fuzzer $(FUZZ_BUILD)/release/vaultfuzz $(if $(RUNS),--runs $(RUNS)) \
 		$(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
+
+fault-http: build
+	@interop/reliability/fault_http.py --vaultctl $(CURDIR)/$(BINARY) $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED))
+	interop/reliability/histories.py --vaultctl $(CURDIR)/$(BINARY) $(if $(SEED),--seed $(SEED))
 
 power-cuts: build
 	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) $(if $(CUTS),--cuts $(CUTS)) $(if $(SEED),--seed $(SEED))

@@ -4,6 +4,8 @@ internal import VaultSystem
 final class Exchange: TransferEvents {
     private struct State {
         var head = HTTPHead()
+        /// Whether the last head that began has come to its end.
+        var hasHead = false
         /// The answer's body, or what of it was not taken yet.
         var chunks: [[UInt8]] = []
         var held = 0
@@ -45,6 +47,8 @@ final class Exchange: TransferEvents {
                 return .stop
             }
             let isEnd = line == [0x0D, 0x0A] || line == [0x0A]
+            // A status line begins one; what follows a body has none.
+            if isEnd { state.hasHead = true } else if line.starts(with: "HTTP/".utf8) { state.hasHead = false }
             if isEnd, !streams, Self.isGood(state.head.status), let length = state.head.contentLength, length > limit {
                 state.failure = HTTPFailure(.tooLarge, "an answer of \(length) bytes is too large")
                 return .stop
@@ -147,7 +151,10 @@ final class Exchange: TransferEvents {
 
     /// The failure behind an end that is one.
     func failure(_ end: TransferEnd) -> HTTPFailure? {
-        guard let kind = end.failure else { return nil }
+        guard let kind = end.failure else {
+            // A connection that ends inside a head looks like an answer without a body.
+            return state.withLock { $0.hasHead } ? nil : HTTPFailure(.lost, "the answer ended in its head")
+        }
         if kind == .stopped, let failure = state.withLock({ $0.failure }) { return failure }
         return HTTPFailure(kind, end.message)
     }

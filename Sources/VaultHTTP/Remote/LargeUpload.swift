@@ -43,6 +43,13 @@ struct LargeUpload: Sendable {
             }
         }
         guard response.status == 200 else { throw endpoint.errors.error(response, writes: true) }
+        guard response.confirms("completed") else {
+            // Somebody else may have answered for the server.
+            guard try await remote.list(.objects).contains(file) else {
+                throw endpoint.errors.garbage("a file is not said to be written")
+            }
+            return
+        }
     }
 
     /// Lets `send` use a body that a thread reads and checks while it is sent.
@@ -233,8 +240,11 @@ struct MultipartUpload: Sendable {
                 .record([
                     "file_id": .string(file.path), "upload_id": .string(plan.uploadID), "parts": .array(parts),
                 ]))
-            if response.status == 200 { return }
-            failure = endpoint.errors.error(response, writes: true)
+            if response.status == 200, response.confirms("ok") { return }
+            failure =
+                response.status == 200
+                ? endpoint.errors.garbage("an upload is not said to be complete")
+                : endpoint.errors.error(response, writes: true)
         } catch { failure = error }
         // An earlier attempt whose answer was lost may have completed it.
         guard let there = try? await remote.list(.objects), there.contains(file) else { throw failure }
@@ -248,6 +258,13 @@ struct MultipartUpload: Sendable {
             endpoint.request(
                 .post, endpoint.url("presigned/cancel"), body: .bytes(body), type: "application/json",
                 writeKey: writeKey))
+    }
+}
+
+extension HTTPResponse {
+    /// Whether the body is a document of this status: a success that anybody could have sent is none.
+    fileprivate func confirms(_ status: String) -> Bool {
+        (try? JSONReader.parse(body.span, bounds: JSONReader.Bounds(depth: 4, values: 64)))?["status"]?.text == status
     }
 }
 
