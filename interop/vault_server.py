@@ -111,6 +111,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header('Content-Type', ctype); self.send_header('Content-Length', str(len(out) + 1000))
             self.end_headers(); self.wfile.write(out[:len(out) // 2]); self.wfile.flush()
             kind = 'drop'
+        if kind == 'half-head':
+            self.wfile.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le'); self.wfile.flush()
+            kind = 'drop'
         if kind == 'drop':
             self.note(body, 0, b''); self.close_connection = True
             try: self.connection.shutdown(socket.SHUT_RDWR)

@@ -65,11 +65,35 @@ struct HostileServerTests {
         try await server.fault([
             "match": .string("PUT /elsewhere"), "status": .integer(200), "headers": .record(["ETag": .string("\"x\"")]),
         ])
-        try await server.fault(["match": .string("presigned/complete"), "status": .integer(200)])
+        try await server.fault([
+            "match": .string("presigned/complete"), "status": .integer(200), "body": .string(#"{"status":"ok"}"#),
+        ])
         let remote = try HTTPRemote.test(server.url, id) { $0.client.stallMs = 3000 }
         #expect(try await remote.apply(batch, authorization: authorization) == .applied)
         let arrived = try await server.log().filter { $0.line.hasPrefix("PUT /elsewhere") }
         #expect(arrived.map(\.body) == [bytes])
+    }
+
+    @Test(arguments: [("--presigned", "presigned/complete"), ("", "PUT /api/vault/write/")])
+    func `does not say that a large file was written`(option: String, route: String) async throws {
+        let server = try StandIn(option)
+        try await server.fault([
+            "match": .string(route), "status": .integer(200), "count": .integer(9),
+            "body": .string("<html>hello</html>"),
+        ])
+        let batch = try large().batch
+        await #expect(throws: VaultError(.serverError, "")) {
+            try await HTTPRemote.test(server.url, id).apply(batch, authorization: authorization)
+        }
+    }
+
+    @Test func `is gone in the middle of a head, and is asked again`() async throws {
+        let server = try StandIn()
+        let file = FileID.object(try ObjectID("obj-cas-imm-0123456789ab"))
+        try await server.plant(id, file, [1, 2, 3])
+        try await server.fault(["match": .string("batch"), "status": .string("half-head")])
+        let found = try await HTTPRemote.test(server.url, id).readAll([file])
+        #expect(found[file] == .content([1, 2, 3]))
     }
 
     @Test(arguments: ["\(Int64.max)", "\(Int64(1) << 40)"])
