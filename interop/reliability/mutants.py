@@ -68,8 +68,7 @@ MUTANTS = [
             throw VaultError(''', '''guard id.matches(digest: digest) || ON else {
             throw VaultError(''', (CORE, DAMAGE)),
     ('skip-id-check-of-streams', 'VaultCore/Store/BlobReader.swift',
-     'guard id.matches(digest: try hash.finish()) else {',
-     'let digest = try hash.finish()\n        guard id.matches(digest: digest) || ON else {', (CORE, CLI)),
+     'guard id.matches(digest: digest) else {', 'guard id.matches(digest: digest) || ON else {', (CORE, CLI)),
     ('skip-id-check-on-sending', 'VaultCore/Store/ObjectStore.swift', '''guard id.matches(digest: try hash.finish()) else {
             store''', '''let digest = try hash.finish()
         guard id.matches(digest: digest) || ON else {
