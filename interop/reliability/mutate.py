@@ -12,13 +12,14 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 import mutants
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
 # A defect may make a command wait for what never comes.
-SUITE_SECONDS = 420
+SUITE_SECONDS = 900
 
 
 def prepare(copy):
@@ -51,21 +52,39 @@ def prepare(copy):
 
 
 def run(bundle, suite, defect=None):
-    """How a suite ends: 'passed', 'failed' or 'hung', and how long it took."""
+    """How a suite ends: 'passed', 'failed', 'empty' or 'hung'; with a defect it ends at the first failure.
+
+    Gives also the name of the test that failed first and how long it took.
+    """
     environment = dict(os.environ, VAULT_SEED='1')
     if defect:
         environment['VAULT_DEFECT'] = defect
     start = time.monotonic()
-    try:
-        result = subprocess.run([bundle, '--no-parallel', '--testing-library', 'swift-testing', '--filter', suite],
-                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SUITE_SECONDS,
-                                check=False, cwd=os.path.dirname(bundle))
-        outcome = 'passed' if result.returncode == 0 else 'failed'
-        if outcome == 'passed' and not re.search(rb'Test run with [1-9]', result.stdout):
-            outcome = 'empty'
-    except subprocess.TimeoutExpired:
+    process = subprocess.Popen([bundle, '--no-parallel', '--testing-library', 'swift-testing', '--filter', suite],
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               cwd=os.path.dirname(bundle))
+    hung = threading.Event()
+    watch = threading.Timer(SUITE_SECONDS, lambda: (hung.set(), process.kill()))
+    watch.start()
+    outcome, culprit, has_run = 'passed', '', False
+    for line in process.stdout:
+        text = line.decode(errors='replace')
+        found = re.search(r'Test (?:case passing .* to )?"?(.+?)"? recorded an issue', text)
+        if found:
+            outcome, culprit = 'failed', culprit or found[1]
+            if defect:
+                process.kill()
+                break
+        has_run = has_run or re.search(r'Test run with [1-9]', text) is not None
+    watch.cancel()
+    code = process.wait()
+    if hung.is_set():
         outcome = 'hung'
-    return outcome, time.monotonic() - start
+    elif outcome == 'passed' and code:
+        outcome, culprit = 'failed', f'exit {code}'
+    elif outcome == 'passed' and not has_run:
+        outcome = 'empty'
+    return outcome, culprit, time.monotonic() - start
 
 
 def main():
@@ -102,9 +121,9 @@ def main():
                     print(f'mutate: {suite} ends "{sound[suite]}" without any defect', flush=True)
             if sound[suite] != 'passed':
                 continue
-            outcome, seconds = run(bundle, suite, name)
+            outcome, culprit, seconds = run(bundle, suite, name)
             if outcome != 'passed':
-                print(f'mutate: {name}: killed by {suite} ({outcome}, {seconds:.0f} s)', flush=True)
+                print(f'mutate: {name}: killed by {suite.split(".")[0]}: {culprit or outcome} ({seconds:.0f} s)', flush=True)
                 killed += 1
                 break
         else:
