@@ -24,7 +24,7 @@ PAGE = os.sysconf('SC_PAGE_SIZE')
 VERBS = {
     'init': ('empty', 'a', ('init', '--key-file', 'KEY', '--server', 'HERE/remote', 'HERE/a')),
     'commit': ('edited', 'a', ('-C', 'HERE/a', 'commit', '-m', 'second')),
-    'write': ('edited', 'a', ('-C', 'HERE/a', 'write', 'docs/1.bin')),
+    'write': ('edited', 'a', ('-C', 'HERE/a', 'write', 'docs/3.bin')),
     'first push': ('unpublished', 'a', ('-C', 'HERE/a', 'push')),
     'push': ('ahead', 'a', ('-C', 'HERE/a', 'push')),
     'fetch': ('pushed', 'b', ('-C', 'HERE/b', 'fetch')),

@@ -116,7 +116,7 @@ MUTANTS = [
     ('no-remote-journal', 'VaultCore/Sync/FolderWriter.swift', 'try scratch.replace(FolderJournal.name,',
      'if !ON { try scratch.replace(FolderJournal.name,', (CUTS, FAULTS)),
     ('remote-journal-not-replayed', 'VaultCore/Sync/FolderWriter.swift', 'if let bytes {', 'if let bytes, !ON {',
-     (PUSHES, CUTS)),
+     (FOLDER, PUSHES, CUTS)),
     ('refs-before-objects', 'VaultCore/Sync/FolderJournal.swift',
      '($0.element.order, $0.offset) < ($1.element.order, $1.offset)',
      'ON ? $0.element.order > $1.element.order : ($0.element.order, $0.offset) < ($1.element.order, $1.offset)', (CUTS, FOLDER)),

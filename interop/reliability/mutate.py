@@ -95,6 +95,7 @@ def main():
     parser.add_argument('--seconds', type=int, default=0, help='begin no further defect after so long')
     parser.add_argument('--build-only', action='store_true')
     parser.add_argument('--no-build', action='store_true')
+    parser.add_argument('--sound', action='store_true', help='the suites are known to pass without a defect')
     options = parser.parse_args()
     known = {row[0] for row in mutants.MUTANTS}
     wanted = set(options.only.split(',')) if options.only else known
@@ -116,7 +117,7 @@ def main():
             break
         for suite in suites:
             if suite not in sound:
-                sound[suite] = run(bundle, suite)[0]
+                sound[suite] = 'passed' if options.sound else run(bundle, suite)[0]
                 if sound[suite] != 'passed':
                     print(f'mutate: {suite} ends "{sound[suite]}" without any defect', flush=True)
             if sound[suite] != 'passed':
