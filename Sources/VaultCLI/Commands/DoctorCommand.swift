@@ -13,7 +13,7 @@ enum DoctorCommand {
         paragraph: """
             Looks at each step on the way to the server in its order: the address, the name, the connection, the \
             certificate, the answer, the clocks, the vault, and with --write-probe the access token and the write key; \
-            then at the free space and at who can read this clone's secrets.
+            then at the free space, at what the file system of this clone lacks, and at who can read this clone's secrets.
             """,
         synopsis: ["doctor [--write-probe]"], options: [writeProbe],
         exits: [
@@ -70,6 +70,7 @@ enum DoctorCommand {
             checks.append(ServerCheck("disk_space", .warn, "\(free / 1_048_576) MiB are free"))
         case let free?: checks.append(ServerCheck("disk_space", .pass, "\(free / 1_048_576) MiB are free"))
         }
+        checks.append(Self.fileSystem(fileSystem, vault))
         let secrets = ["vault_key", "token", "clone_mode.json"].filter { name in
             let path = vault.rootPath.appending(".sg_vault/local").appending(component: name)
             return (try? fileSystem.status(of: path, followLinks: false)).map { $0.mode & 0o077 != 0 } ?? false
@@ -81,6 +82,27 @@ enum DoctorCommand {
                     "file_modes", .warn, "others can read \(secrets.joined(separator: ", "))",
                     hint: "chmod 600 .sg_vault/local/" + (secrets.first ?? "")))
         return checks
+    }
+
+    /// Whether the clone's file system can do what durability and kills without traces need.
+    private static func fileSystem(_ fileSystem: any FileSystem, _ vault: Vault) -> ServerCheck {
+        let path = vault.rootPath.appending(".sg_vault/local")
+        guard let folder = try? fileSystem.openDirectory(path) else {
+            return ServerCheck("file_system", .skip, "the folder of the clone can not be opened")
+        }
+        do throws(Errno) { try folder.sync() } catch {
+            return ServerCheck(
+                "file_system", .warn, "the file system does not sync folders (\(error))",
+                hint: "a power cut may take back what was told as done; keep the clone on a local disk")
+        }
+        do throws(Errno) { _ = try folder.createUnnamedFile(mode: 0o600) } catch .notSupported {
+            return ServerCheck(
+                "file_system", .warn, "the file system has no files without a name",
+                hint: "a command that is killed may leave contents in local/vaultctl/tmp until the next one")
+        } catch {
+            return ServerCheck("file_system", .skip, "the clone can not be written (\(error))")
+        }
+        return ServerCheck("file_system", .pass, "it syncs folders and has files without a name")
     }
 }
 
