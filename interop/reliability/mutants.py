@@ -3,7 +3,8 @@
 `ON` stands for the question whether this defect is the chosen one.
 """
 CRYPTO, FORMAT = 'VaultCryptoTests', 'VaultFormatTests'
-HOSTILE = 'VaultCoreTests.(HostileRemoteTests|RemotePolicyTests|ContentTests|BadInputTests|UnusualTreeTests|MendingTests)'
+HOSTILE = ('VaultCoreTests.(HostileRemoteTests|RemotePolicyTests|ContentTests|LargeObjectTests|BadInputTests|'
+           'UnusualTreeTests|MendingTests)')
 CLONES = 'VaultCoreTests.(SyncTests|SeveralRemotesTests|MoveSafetyTests|InterruptedMoveTests|WorkingCopyTests)'
 FOLDER = 'VaultCoreTests.(RemoteTests|RemoteFolderTests|RemoteFaultTests)'
 SERVER, CLI = 'VaultServerTests', 'VaultCLITests'

@@ -105,11 +105,11 @@ def main():
     if not options.no_build:
         prepare(copy)
         jobs = ['-j', options.jobs] if options.jobs else []
-        subprocess.run(['swift', 'build', '--build-tests', *jobs, '--package-path', copy, '--scratch-path', build],
-                       check=True)
+        subprocess.run(['swift', 'build', '-c', 'release', '--build-tests', *jobs, '--package-path', copy, '--scratch-path',
+                        build, '-Xswiftc', '-enable-testing', '-Xswiftc', '-DVAULT_FAILPOINTS'], check=True)
     if options.build_only:
         return 0
-    bundle = os.path.join(build, 'debug', 'vaultctlPackageTests.xctest')
+    bundle = os.path.join(build, 'release', 'vaultctlPackageTests.xctest')
     chosen = [row for row in mutants.MUTANTS if row[0] in wanted]
     sound, survivors, killed, start = {}, [], 0, time.monotonic()
     for name, _, _, _, suites in chosen:
