@@ -14,7 +14,8 @@ struct DoctorTests {
         ])
     func fileSystem(lacks: FileSystemCall?, status: String) async throws {
         let tool = try Tool()
-        #expect(await tool.run("init", "-q", "a", "--server", "remote").code == 0)
+        let server = tool.directory.appending(component: "remote").text
+        #expect(await tool.run("init", "-q", "a", "--server", server).code == 0)
         #expect(await tool.run("-C", "a", "push", "-q").code == 0)
         let faults = FaultFileSystem(LinuxFileSystem())
         if let lacks {
