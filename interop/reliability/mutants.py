@@ -131,7 +131,7 @@ MUTANTS = [
      'return try hash == contentHash(old) ? .remove(stat) : .blocked',
      'return try ON || hash == contentHash(old) ? .remove(stat) : .blocked', (CLONES, MODEL)),
     ('move-without-journal', 'VaultCore/WorkingCopy/WorkingCopyMove.swift', 'if isMoving {', 'if isMoving, !ON {',
-     (FAULTS, CUTS)),
+     (CLONES, FAULTS, CUTS)),
     ('conflict-ignored', 'VaultCore/Merge/ThreeWayMerge.swift', 'default: result.conflicts.append(item.path)',
      'default: if !ON { result.conflicts.append(item.path) }', (CLONES, MODEL)),
     ('file-against-folder-ignored', 'VaultCore/Merge/ThreeWayMerge.swift',
