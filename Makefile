@@ -133,7 +133,9 @@ watch: build
 
 # Tests that wait for a fault are as slow as their program; under a sanitizer the short campaigns are long enough.
 sanitize: needs
-	@for sanitizer in address thread; do
+	@# Some tests expect a program to end by SIGSEGV.
+	export ASAN_OPTIONS=detect_leaks=1:handle_segv=0 TSAN_OPTIONS=handle_segv=0
+	for sanitizer in address thread; do
 		$(SWIFT) test --no-parallel --sanitize=$$sanitizer --scratch-path .build/$$sanitizer $(if $(ONLY),--filter '$(ONLY)')
 	done
 
