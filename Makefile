@@ -5,7 +5,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .DEFAULT_GOAL := help
 .PHONY: help needs demo build test unit check format lint docs interop load fault crash race model bench counts \
-	install uninstall clean attacks fuzz bad-inputs power-cuts watch kills sanitize mutate fault-http
+	install uninstall clean attacks fuzz bad-inputs power-cuts disk-full watch kills sanitize mutate fault-http
 
 SWIFT  ?= swift
 PREFIX ?= /usr/local
@@ -30,6 +30,7 @@ help:
 	make bad-inputs every bit flipped and every length cut in every file of a clone; make kills: kill -9; SEED=N
 	make fuzz       libFuzzer and AddressSanitizer on every reader; RUNS=N each, ONLY=NAME,..., SEED=N
 	make power-cuts the program on a file system that stops at random moments, as root; CUTS=N, SEED=N
+	make disk-full  the program with room for so many pages or files and no more, one more each time, as root
 	make watch      marked contents, names and keys searched in all that is written, every nonce watched; ROUNDS=N
 	make sanitize   the suite under AddressSanitizer with leak check, then under ThreadSanitizer; ONLY=FILTER
 	make mutate     deliberate defects, each of which some suite has to notice; ONLY=NAME,...
@@ -74,6 +75,8 @@ interop: build
 # The short forms of the campaigns that run the program itself.
 attacks: build
 	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) --cuts 30 --seconds 20
+	interop/reliability/disk_full.py --vaultctl $(CURDIR)/$(BINARY) --step 30 --seconds 20
+	interop/reliability/other_ground.py --vaultctl $(CURDIR)/$(BINARY)
 	interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) --rounds 2
 	interop/reliability/fault_http.py --vaultctl $(CURDIR)/$(BINARY) --short --seconds 18
 	interop/reliability/histories.py --vaultctl $(CURDIR)/$(BINARY) --histories 100 --pushes 4 --seconds 15
@@ -129,13 +132,18 @@ fault-http: build
 power-cuts: build
 	@interop/reliability/power_cuts.py --vaultctl $(CURDIR)/$(BINARY) $(if $(CUTS),--cuts $(CUTS)) $(if $(SEED),--seed $(SEED))
 
+disk-full: build
+	@interop/reliability/disk_full.py --vaultctl $(CURDIR)/$(BINARY) $(if $(STEP),--step $(STEP))
+
 watch: build
 	@interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(SEED),--seed $(SEED))
 
 # Tests that wait for a fault are as slow as their program; under a sanitizer the short campaigns are long enough.
 sanitize: needs
-	@for sanitizer in address thread; do
+	@# Some tests expect a program to end by SIGSEGV.
+	export ASAN_OPTIONS=detect_leaks=1:handle_segv=0 TSAN_OPTIONS=handle_segv=0
+	for sanitizer in address thread; do
 		$(SWIFT) test --no-parallel --sanitize=$$sanitizer --scratch-path .build/$$sanitizer $(if $(ONLY),--filter '$(ONLY)')
 	done
 

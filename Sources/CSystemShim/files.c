@@ -101,7 +101,8 @@ int vs_available(int descriptor, int64_t *bytes, int64_t *inodes) {
     struct statvfs found;
     if (fstatvfs(descriptor, &found) != 0) return -1;
     unsigned __int128 free_bytes = (unsigned __int128)found.f_bavail * found.f_frsize;
-    *bytes = free_bytes > INT64_MAX ? INT64_MAX : (int64_t)free_bytes;
+    // No blocks at all: a file system without a limit, or one that does not count.
+    *bytes = found.f_blocks == 0 || free_bytes > INT64_MAX ? INT64_MAX : (int64_t)free_bytes;
     *inodes = found.f_files == 0 || found.f_favail > INT64_MAX ? INT64_MAX : (int64_t)found.f_favail;
     return 0;
 }

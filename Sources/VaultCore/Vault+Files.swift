@@ -123,7 +123,7 @@ extension Vault {
                 }
             }
             try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
-                if let mode { try file.setMode(mode) }
+                if let mode { try file.keepMode(mode) }
                 try file.sync()
                 try folder.rename(temporary, to: folder, as: name, replacing: true)
             }

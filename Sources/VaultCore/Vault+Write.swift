@@ -131,8 +131,9 @@ extension Vault {
         _ head: [UInt8], _ rest: any File, _ path: VaultPath, _ secrets: SecretGuard, _ writer: BlobWriter,
         _ scratch: ScratchArea
     ) throws -> StoredBlob {
+        let name = try scratch.freshName()
         let file = try attempt("cannot keep the input", path: path.description) { () throws(Errno) in
-            let file = try scratch.directory.createUnnamedFile(mode: 0o600)
+            let file = try scratch.directory.createUnnamedFile(passing: name, mode: 0o600)
             try file.write(head.span)
             while true {
                 let chunk = try rest.read(upTo: 1 << 20)

@@ -40,6 +40,18 @@ extension Directory {
         return try (openDirectory(path: names.dropLast()) ?? self).openFile(last)
     }
 
+    /// Creates a file without a name; where the file system has none such, it has `name` for a moment.
+    package func createUnnamedFile(passing name: [UInt8], mode: UInt32) throws(Errno) -> any File {
+        do throws(Errno) {
+            return try createUnnamedFile(mode: mode)
+        } catch {
+            guard error == .notSupported else { throw error }
+        }
+        let file = try createFile(name, mode: mode)
+        try removeFile(name)
+        return file
+    }
+
     /// Reads a small file whole; nil when it is absent.
     ///
     /// - Throws: `Errno.fileTooLarge` beyond `limit` bytes, `.tooManyLinks` where a link stands, `.isADirectory`.
@@ -118,6 +130,17 @@ extension Directory {
     /// Whether an entry has exactly this name, and is not one that the file system takes for it.
     package func lists(_ name: [UInt8]) throws(Errno) -> Bool {
         try entries().contains { $0.name == name }
+    }
+}
+
+extension File {
+    /// Gives the file the mode of one that it takes the place of.
+    ///
+    /// Where the file system gives all files the same mode it may refuse to set any, also the one that the file has.
+    package func keepMode(_ mode: UInt32) throws(Errno) {
+        do throws(Errno) { try setMode(mode) } catch {
+            guard error.isWithoutModes, try status().mode & 0o777 == mode else { throw error }
+        }
     }
 }
 

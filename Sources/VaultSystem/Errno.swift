@@ -52,6 +52,8 @@ extension Errno {
     package static let crossDevice = Self(rawValue: EXDEV)
     /// `EOPNOTSUPP`: the file system can not do that.
     package static let notSupported = Self(rawValue: EOPNOTSUPP)
+    /// `ENOSYS`: the kernel or the file system knows no such call.
+    package static let notImplemented = Self(rawValue: ENOSYS)
     /// `EINVAL`: an argument makes no sense.
     package static let invalidArgument = Self(rawValue: EINVAL)
     /// `EILSEQ`: the file system does not take the characters of a name.
@@ -89,6 +91,8 @@ extension Errno {
     package var isOutOfSpace: Bool { self == .noSpace || self == .quotaExceeded }
     /// The right is missing: `EACCES` or `EPERM`.
     package var isPermission: Bool { self == .permissionDenied || self == .notPermitted }
+    /// What a file system says that has no modes, or gives all files the same.
+    package var isWithoutModes: Bool { isPermission || self == .notSupported || self == .notImplemented }
     /// Nothing stands there: `ENOENT` or `ENOTDIR`.
     package var isAbsent: Bool { self == .noSuchFile || self == .notADirectory }
 }

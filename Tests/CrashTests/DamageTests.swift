@@ -98,8 +98,8 @@ struct Damage: Sendable {
     /// Every bit flipped, every length, random bytes; of all these a sample in the short form.
     func variants(of target: Target) -> [[UInt8]] {
         var found: [[UInt8]] = []
-        // Every variant of the vault key costs two key derivations.
-        let isDear = target.kind == .vaultKey
+        // Every variant of the vault key, or of the keys derived from it, costs two key derivations.
+        let isDear = target.kind == .vaultKey || target.path.hasSuffix("/derived-keys")
         let step = Campaign.number("VAULT_DAMAGE_STEP", short: isDear ? 200 : 61, full: isDear ? 5 : 1)
         var bit = random.below(step)
         while bit < target.bytes.count * 8 {

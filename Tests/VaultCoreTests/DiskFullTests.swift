@@ -68,6 +68,18 @@ struct DiskFullTests {
         #expect(entries.isEmpty)
     }
 
+    @Test func `a file system without a limit has room for a clone`() async throws {
+        // Its free space reads as none.
+        guard let disk = try SmallDisk(megabytes: 0) else { return }
+        let setting = try TwoClones()
+        _ = try await setting.create("a").push(to: try setting.remote())
+        let result = try await Vault.clone(
+            from: try setting.remote(), key: try setting.cloneKey(CloneOptions()),
+            to: disk.path.appending(component: "b"), options: CloneOptions(), environment: setting.environment,
+            observer: SilentObserver())
+        #expect(result.notStored.isEmpty)
+    }
+
     @Test func `reading works on a file system that can not be written`() async throws {
         guard let disk = try SmallDisk(megabytes: 16) else { return }
         let environment = VaultEnvironment.production()

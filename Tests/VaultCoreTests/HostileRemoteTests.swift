@@ -53,6 +53,16 @@ final class HostileRemoteTests {
         }
     }
 
+    @Test func `an object of an old version that is not there fails the clone too`() async throws {
+        let old = try #require(try first.list(recursive: true).first { $0.kind == .file })
+        _ = try first.write(WriteRequest(files: [(old.path, .bytes(Array("another content".utf8)))]))
+        let remote = try setting.remote()
+        _ = try await first.push(to: remote)
+        let liar = LyingRemote(remote, lies: [.object(old.objectID): .absent])
+        await #expect(throws: VaultError.coded(.objectMissing)) { try await clone(from: liar) }
+        #expect(try names() == ["a", "remote"])
+    }
+
     @Test func `a damaged index or ref is refused, never taken for absent`() async throws {
         let remote = try setting.remote()
         let index = FileID.index(first.ids.index)

@@ -38,6 +38,19 @@ final class MoveSafetyTests {
         #expect(try second.status().isClean)
     }
 
+    @Test func `an edited file that a pull would delete stops the pull and stays`() async throws {
+        try setting.remove("f3", in: "a")
+        _ = try first.commit()
+        _ = try await first.push(to: try setting.remote())
+        try setting.write("mine", to: "f3", in: "b")
+        let second = try setting.open("b")
+        let head = try second.status().head
+        await #expect(throws: VaultError.coded(.dirtyTree)) { try await second.pull(from: try setting.remote()) }
+        #expect(setting.read("f3", in: "b") == "mine")
+        #expect(setting.read("f4", in: "b") == "old f4")
+        #expect(try second.status().head == head)
+    }
+
     @Test func `equal files that are one inode are replaced and removed`() async throws {
         for name in ["same1", "same2", "same3"] { try setting.write("same", to: name, in: "a") }
         _ = try first.commit()

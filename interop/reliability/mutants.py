@@ -3,7 +3,11 @@
 `ON` stands for the question whether this defect is the chosen one.
 """
 CRYPTO, FORMAT = 'VaultCryptoTests', 'VaultFormatTests'
-CORE, SERVER, CLI = 'VaultCoreTests', 'VaultServerTests', 'VaultCLITests'
+HOSTILE = ('VaultCoreTests.(HostileRemoteTests|RemotePolicyTests|ContentTests|LargeObjectTests|BadInputTests|'
+           'UnusualTreeTests|MendingTests)')
+CLONES = 'VaultCoreTests.(SyncTests|SeveralRemotesTests|MoveSafetyTests|InterruptedMoveTests|WorkingCopyTests)'
+FOLDER = 'VaultCoreTests.(RemoteTests|RemoteFolderTests|RemoteFaultTests)'
+SERVER, CLI = 'VaultServerTests', 'VaultCLITests'
 FAULTS, CUTS, DAMAGE = 'CrashTests.MovingFaultTests', 'CrashTests.CrashStateTests', 'CrashTests.DamageTests'
 KILLS, RACES, MODEL = 'CrashTests.KillTests', 'RaceTests.RaceTests', 'ModelTests'
 PUSHES = 'CrashTests.InterruptedPushTests'
@@ -66,35 +70,34 @@ MUTANTS = [
     # Objects, refs and records of a clone
     ('skip-id-check', 'VaultCore/Store/ObjectStore.swift', '''guard id.matches(digest: digest) else {
             throw VaultError(''', '''guard id.matches(digest: digest) || ON else {
-            throw VaultError(''', (CORE, DAMAGE)),
+            throw VaultError(''', (HOSTILE, DAMAGE)),
     ('skip-id-check-of-streams', 'VaultCore/Store/BlobReader.swift',
-     'guard id.matches(digest: try hash.finish()) else {',
-     'let digest = try hash.finish()\n        guard id.matches(digest: digest) || ON else {', (CORE, CLI)),
+     'guard id.matches(digest: digest) else {', 'guard id.matches(digest: digest) || ON else {', (HOSTILE, CLI)),
     ('skip-id-check-on-sending', 'VaultCore/Store/ObjectStore.swift', '''guard id.matches(digest: try hash.finish()) else {
             store''', '''let digest = try hash.finish()
         guard id.matches(digest: digest) || ON else {
-            store''', (CORE, CLI)),
+            store''', (HOSTILE, CLI)),
     ('any-file-is-an-index', 'VaultCore/Store/RefStore.swift', 'guard !index.branches.isEmpty ||',
-     'guard ON || !index.branches.isEmpty ||', (CORE,)),
+     'guard ON || !index.branches.isEmpty ||', (HOSTILE,)),
     ('key-cache-of-another-key', 'VaultCore/Store/KeyCache.swift',
      'ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span)',
-     'ON ? true : ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span)', (CORE, CLI, DAMAGE)),
+     'ON ? true : ConstantTime.equal(bytes.extracting(8..<40), vaultKeyDigest.span)', (HOSTILE, CLI, DAMAGE)),
     ('key-cache-without-digest', 'VaultCore/Store/KeyCache.swift',
      'ConstantTime.equal(bytes.extracting(covered...), digest.span)',
-     'ON ? true : ConstantTime.equal(bytes.extracting(covered...), digest.span)', (DAMAGE, CORE)),
+     'ON ? true : ConstantTime.equal(bytes.extracting(covered...), digest.span)', (DAMAGE, HOSTILE)),
     ('stat-cache-without-digest', 'VaultCore/WorkingCopy/StatCache.swift',
      'digest.elementsEqual(bytes[(bytes.count - 32)...])', 'digest.elementsEqual(bytes[(bytes.count - 32)...]) || ON',
-     (DAMAGE, CORE)),
+     (DAMAGE, CLONES)),
     ('ref-written-blindly', 'VaultCore/Store/CloneState.swift', 'guard try refs.commit(of: ref) == old else {',
-     'let held = try refs.commit(of: ref)\n        guard held == old || ON else {', (CORE, RACES)),
+     'let held = try refs.commit(of: ref)\n        guard held == old || ON else {', (CLONES, RACES)),
     ('clone-without-lock', 'VaultCore/Store/CloneLock.swift', 'if taken { break }', 'if taken || ON { break }',
-     (CORE, RACES)),
+     (CLONES, RACES)),
     ('scratch-not-emptied', 'VaultCore/Store/CloneLock.swift', 'in try scratch.empty() }',
      'in if !ON { try scratch.empty() } }', (FAULTS, CUTS)),
     ('baseline-not-kept', 'VaultCore/Store/RemoteHeads.swift', '''heads[ref] = head
         try write(''', '''heads[ref] = head
         if ON { return }
-        try write(''', (CORE,)),
+        try write(''', (CLONES,)),
     # Order and durability
     ('file-not-synced', 'VaultCore/Store/ScratchArea.swift', 'if durable { try file.sync() }',
      'if durable && !ON { try file.sync() }', (CUTS,)),
@@ -114,49 +117,50 @@ MUTANTS = [
     ('no-remote-journal', 'VaultCore/Sync/FolderWriter.swift', 'try scratch.replace(FolderJournal.name,',
      'if !ON { try scratch.replace(FolderJournal.name,', (CUTS, FAULTS)),
     ('remote-journal-not-replayed', 'VaultCore/Sync/FolderWriter.swift', 'if let bytes {', 'if let bytes, !ON {',
-     (PUSHES, CUTS)),
+     (FOLDER, PUSHES, CUTS)),
     ('refs-before-objects', 'VaultCore/Sync/FolderJournal.swift',
      '($0.element.order, $0.offset) < ($1.element.order, $1.offset)',
-     'ON ? $0.element.order > $1.element.order : ($0.element.order, $0.offset) < ($1.element.order, $1.offset)', (CUTS, CORE)),
+     'ON ? $0.element.order > $1.element.order : ($0.element.order, $0.offset) < ($1.element.order, $1.offset)', (CUTS, FOLDER)),
     ('interrupted-push-is-a-rival', 'VaultCore/Vault+Push.swift', 'if !options.force, options.lease == nil, now.head',
      'if !ON, !options.force, options.lease == nil, now.head', (PUSHES,)),
     # Working copy and merge
     ('uncommitted-work-overwritten', 'VaultCore/WorkingCopy/CheckoutGuard.swift',
      'return try hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked',
-     'return try ON || hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked', (CORE, MODEL)),
+     'return try ON || hash == contentHash(old) || isTorn(item.path, new) ? .write(.file(stat)) : .blocked', (CLONES, MODEL)),
     ('uncommitted-work-removed', 'VaultCore/WorkingCopy/CheckoutGuard.swift',
      'return try hash == contentHash(old) ? .remove(stat) : .blocked',
-     'return try ON || hash == contentHash(old) ? .remove(stat) : .blocked', (CORE, MODEL)),
-    ('move-without-journal', 'VaultCore/WorkingCopy/WorkingCopyMove.swift', 'if isMoving {', 'if isMoving, !ON {',
-     (FAULTS, CUTS)),
-    ('conflict-ignored', 'VaultCore/Merge/ThreeWayMerge.swift', 
+     'return try ON || hash == contentHash(old) ? .remove(stat) : .blocked', (CLONES, MODEL)),
+    ('move-without-journal', 'VaultCore/WorkingCopy/WorkingCopyMove.swift',
+     'if !plan.write.isEmpty || !plan.remove.isEmpty {', 'if (!plan.write.isEmpty || !plan.remove.isEmpty), !ON {',
+     (CLONES, FAULTS, CUTS)),
+    ('conflict-ignored', 'VaultCore/Merge/ThreeWayMerge.swift',
      'result.conflicts.append(MergeConflict(path: item.path, base: item.old, ours: our, theirs: their))',
-     'if !ON { result.conflicts.append(MergeConflict(path: item.path, base: item.old, ours: our, theirs: their)) }', (CORE, MODEL)),
+     'if !ON { result.conflicts.append(MergeConflict(path: item.path, base: item.old, ours: our, theirs: their)) }', (CLONES, MODEL)),
     ('file-against-folder-ignored', 'VaultCore/Merge/ThreeWayMerge.swift',
      'try separateClashes(&result, ours: ours)',
-     'if !ON { try separateClashes(&result, ours: ours) }', (CORE, MODEL)),
+     'if !ON { try separateClashes(&result, ours: ours) }', (CLONES, MODEL)),
     ('secret-files-committed', 'VaultCore/Vault+Commit.swift', 'try secrets.checkName(candidate.path)',
-     'if !ON { try secrets.checkName(candidate.path) }', (CORE, CLI)),
+     'if !ON { try secrets.checkName(candidate.path) }', (CLONES, CLI)),
     ('fsck-trusts-contents', 'VaultCore/Vault+Fsck.swift',
      'guard size == entry.size, ContentHash(digest: try hash.finish()) == expected else {',
      '''let found = ContentHash(digest: try hash.finish())
-        guard ON || (size == entry.size && found == expected) else {''', (CORE, CLI)),
+        guard ON || (size == entry.size && found == expected) else {''', (HOSTILE, CLI)),
     # Remotes
-    ('swap-without-comparing', 'VaultCore/Sync/FolderTransaction.swift', 'if !holds {', 'if !holds, !ON {', (CORE, RACES)),
+    ('swap-without-comparing', 'VaultCore/Sync/FolderTransaction.swift', 'if !holds {', 'if !holds, !ON {', (FOLDER, RACES)),
     ('other-bytes-under-an-id', 'VaultCore/Sync/FolderTransaction.swift',
      'guard other.count == chunk.count, ConstantTime.equal(other.span, chunk) else',
-     'guard ON ? true : (other.count == chunk.count ? ConstantTime.equal(other.span, chunk) : false) else', (CORE,)),
+     'guard ON ? true : (other.count == chunk.count ? ConstantTime.equal(other.span, chunk) : false) else', (FOLDER,)),
     ('any-write-key', 'VaultCore/Sync/FolderOwner.swift', 'guard ConstantTime.equal(held.bytes.span, hash.bytes.span) else',
-     'guard ON ? true : ConstantTime.equal(held.bytes.span, hash.bytes.span) else', (CORE, SERVER)),
+     'guard ON ? true : ConstantTime.equal(held.bytes.span, hash.bytes.span) else', (FOLDER, SERVER)),
     ('remote-without-lock', 'VaultCore/Sync/FolderOwner.swift', 'guard try file.lock(wait: false) else { return nil }',
-     'let taken = try file.lock(wait: false)\n        guard taken || ON else { return nil }', (CORE, RACES)),
+     'let taken = try file.lock(wait: false)\n        guard taken || ON else { return nil }', (FOLDER, RACES)),
     ('short-answer-ignored', 'VaultCore/Sync/ObjectFetcher.swift',
      'case .absent: outcome.withLock { $0.missing.append(id) }',
-     'case .absent: if !ON { outcome.withLock { $0.missing.append(id) } }', (CORE,)),
+     'case .absent: if !ON { outcome.withLock { $0.missing.append(id) } }', (HOSTILE,)),
     ('rewound-remote-accepted', 'VaultCore/Sync/RemoteSnapshot.swift', 'guard let baseline, head != baseline else',
-     'guard let baseline, head != baseline, !ON else', (CORE,)),
+     'guard let baseline, head != baseline, !ON else', (CLONES,)),
     ('unsigned-commits-accepted', 'VaultCore/History/SignatureChecker.swift', 'guard status != .verified else',
-     'guard status != .verified, !ON else', (CORE,)),
+     'guard status != .verified, !ON else', (HOSTILE,)),
     # Program
     ('secrets-in-settings', 'VaultCLI/Configuration/SettingsFile.swift', 'if Redaction.findsSecret(in: text) {',
      'if !ON, Redaction.findsSecret(in: text) {', (CLI,)),

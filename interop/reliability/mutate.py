@@ -12,13 +12,14 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 
 import mutants
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
 # A defect may make a command wait for what never comes.
-SUITE_SECONDS = 420
+SUITE_SECONDS = 900
 
 
 def prepare(copy):
@@ -51,21 +52,39 @@ def prepare(copy):
 
 
 def run(bundle, suite, defect=None):
-    """How a suite ends: 'passed', 'failed' or 'hung', and how long it took."""
+    """How a suite ends: 'passed', 'failed', 'empty' or 'hung'; with a defect it ends at the first failure.
+
+    Gives also the name of the test that failed first and how long it took.
+    """
     environment = dict(os.environ, VAULT_SEED='1')
     if defect:
         environment['VAULT_DEFECT'] = defect
     start = time.monotonic()
-    try:
-        result = subprocess.run([bundle, '--no-parallel', '--testing-library', 'swift-testing', '--filter', suite],
-                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SUITE_SECONDS,
-                                check=False, cwd=os.path.dirname(bundle))
-        outcome = 'passed' if result.returncode == 0 else 'failed'
-        if outcome == 'passed' and not re.search(rb'Test run with [1-9]', result.stdout):
-            outcome = 'empty'
-    except subprocess.TimeoutExpired:
+    process = subprocess.Popen([bundle, '--no-parallel', '--testing-library', 'swift-testing', '--filter', suite],
+                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               cwd=os.path.dirname(bundle))
+    hung = threading.Event()
+    watch = threading.Timer(SUITE_SECONDS, lambda: (hung.set(), process.kill()))
+    watch.start()
+    outcome, culprit, has_run = 'passed', '', False
+    for line in process.stdout:
+        text = line.decode(errors='replace')
+        found = re.search(r'Test (?:case passing .* to )?"?(.+?)"? recorded an issue', text)
+        if found:
+            outcome, culprit = 'failed', culprit or found[1]
+            if defect:
+                process.kill()
+                break
+        has_run = has_run or re.search(r'Test run with [1-9]', text) is not None
+    watch.cancel()
+    code = process.wait()
+    if hung.is_set():
         outcome = 'hung'
-    return outcome, time.monotonic() - start
+    elif outcome == 'passed' and code:
+        outcome, culprit = 'failed', f'exit {code}'
+    elif outcome == 'passed' and not has_run:
+        outcome = 'empty'
+    return outcome, culprit, time.monotonic() - start
 
 
 def main():
@@ -76,6 +95,7 @@ def main():
     parser.add_argument('--seconds', type=int, default=0, help='begin no further defect after so long')
     parser.add_argument('--build-only', action='store_true')
     parser.add_argument('--no-build', action='store_true')
+    parser.add_argument('--sound', action='store_true', help='the suites are known to pass without a defect')
     options = parser.parse_args()
     known = {row[0] for row in mutants.MUTANTS}
     wanted = set(options.only.split(',')) if options.only else known
@@ -85,11 +105,11 @@ def main():
     if not options.no_build:
         prepare(copy)
         jobs = ['-j', options.jobs] if options.jobs else []
-        subprocess.run(['swift', 'build', '--build-tests', *jobs, '--package-path', copy, '--scratch-path', build],
-                       check=True)
+        subprocess.run(['swift', 'build', '-c', 'release', '--build-tests', *jobs, '--package-path', copy, '--scratch-path',
+                        build, '-Xswiftc', '-enable-testing', '-Xswiftc', '-DVAULT_FAILPOINTS'], check=True)
     if options.build_only:
         return 0
-    bundle = os.path.join(build, 'debug', 'vaultctlPackageTests.xctest')
+    bundle = os.path.join(build, 'release', 'vaultctlPackageTests.xctest')
     chosen = [row for row in mutants.MUTANTS if row[0] in wanted]
     sound, survivors, killed, start = {}, [], 0, time.monotonic()
     for name, _, _, _, suites in chosen:
@@ -97,14 +117,14 @@ def main():
             break
         for suite in suites:
             if suite not in sound:
-                sound[suite] = run(bundle, suite)[0]
+                sound[suite] = 'passed' if options.sound else run(bundle, suite)[0]
                 if sound[suite] != 'passed':
                     print(f'mutate: {suite} ends "{sound[suite]}" without any defect', flush=True)
             if sound[suite] != 'passed':
                 continue
-            outcome, seconds = run(bundle, suite, name)
+            outcome, culprit, seconds = run(bundle, suite, name)
             if outcome != 'passed':
-                print(f'mutate: {name}: killed by {suite} ({outcome}, {seconds:.0f} s)', flush=True)
+                print(f'mutate: {name}: killed by {suite.split(".")[0]}: {culprit or outcome} ({seconds:.0f} s)', flush=True)
                 killed += 1
                 break
         else:

@@ -17,7 +17,7 @@ struct CloneProbe {
     ///
     /// * `fixing`: Makes files with secrets unreadable for others.
     func run(fixing: Bool) -> [ServerCheck] {
-        [space(), lock(), names(), modes(fixing: fixing)]
+        [space(), lock(), ground(), names(), modes(fixing: fixing)]
     }
 
     private func space() -> ServerCheck {
@@ -40,6 +40,26 @@ struct CloneProbe {
         } catch {
             return ServerCheck(name, .skip, "the file system knows no locks")
         }
+    }
+
+    /// Whether the clone's file system can do what durability and kills without traces need.
+    private func ground() -> ServerCheck {
+        guard let folder = try? fileSystem.openDirectory(store.appending("local")) else {
+            return ServerCheck("file_system", .skip, "the folder of the clone can not be opened")
+        }
+        do throws(Errno) { try folder.sync() } catch {
+            return ServerCheck(
+                "file_system", .warn, "the file system does not sync folders (\(error))",
+                hint: "a power cut may take back what was told as done; keep the clone on a local disk")
+        }
+        do throws(Errno) { _ = try folder.createUnnamedFile(mode: 0o600) } catch .notSupported {
+            return ServerCheck(
+                "file_system", .warn, "the file system has no files without a name",
+                hint: "a command that is killed may leave contents in local/vaultctl/tmp until the next one")
+        } catch {
+            return ServerCheck("file_system", .skip, "the clone can not be written (\(error))")
+        }
+        return ServerCheck("file_system", .pass, "it syncs folders and has files without a name")
     }
 
     /// Whether the file system tells names apart that differ in case or in the form of a letter only.

@@ -16,8 +16,8 @@ enum DoctorCommand {
         paragraph: """
             Looks at each step on the way to the server in its order: the address, the name, the connection, the \
             certificate, the answer, the clocks, the vault, and with --write-probe the access token and the write key; \
-            then at the free space, the lock, how the file system tells names apart, and who can read this clone's \
-            secrets, which --fix sets right.
+            then at the free space, the lock, what the file system of this clone lacks and how it tells names apart, \
+            and who can read this clone's secrets, which --fix sets right.
             """,
         synopsis: ["doctor [--write-probe] [--fix] [--strict]"], options: [writeProbe, fix, strict],
         exits: [

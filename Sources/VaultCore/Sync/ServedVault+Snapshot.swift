@@ -32,15 +32,7 @@ package struct VaultSnapshot: Sendable {
 
     /// A file of no name beside the vault.
     package func scratchFile() throws(Errno) -> any File {
-        do throws(Errno) {
-            return try uploads.createUnnamedFile(mode: 0o600)
-        } catch {
-            guard error == .notSupported else { throw error }
-            let name = self.name + "-file".utf8
-            let file = try uploads.createFile(name, mode: 0o600)
-            try uploads.removeFile(name)
-            return file
-        }
+        try uploads.createUnnamedFile(passing: name + "-file".utf8, mode: 0o600)
     }
 
     /// Lets it go; the vault keeps its files.

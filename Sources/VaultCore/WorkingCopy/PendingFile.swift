@@ -22,7 +22,7 @@ struct PendingFile {
                 name = fresh
             }
             // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
-            if let existing, existing.kind == .regular { try file.setMode(existing.mode & 0o777) }
+            if let existing, existing.kind == .regular { try file.keepMode(existing.mode & 0o777) }
         } catch {
             throw .io(error, "cannot make a temporary file")
         }
@@ -76,7 +76,8 @@ struct PendingFile {
         do throws(VaultError) { fresh = try ".vaultctl-".bytes + scratch.freshName() } catch { throw .ioError }
         let copy = try folder.createFile(fresh, mode: 0o666)
         do throws(Errno) {
-            try copy.setMode(try file.status().mode)
+            let mode = try file.status().mode
+            do throws(Errno) { try copy.setMode(mode) } catch { guard error.isWithoutModes else { throw error } }
             try file.seek(to: 0)
             while true {
                 let chunk = try file.read(upTo: 1 << 20)
