@@ -4,7 +4,8 @@ extension VerbTable {
         globals: GlobalOptions.all,
         verbs: [
             InitCommand.verb, CloneCommand.verb,
-            StatusCommand.verb, CommitCommand.verb, LogCommand.verb, ShowCommand.verb, ListCommand.verb,
+            StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
+            ListCommand.verb,
             CatCommand.verb, WriteCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb]
