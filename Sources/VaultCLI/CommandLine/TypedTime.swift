@@ -42,7 +42,9 @@ enum TypedTime {
             rest = [String(number), String(first.dropFirst(number.count))]
         }
         guard rest.count == 2, let number = Int64(rest[0]), number >= 0 else { return nil }
-        let unit = units.first { $0.names.contains { name in rest[1] == name || (name.count > 2 && rest[1] == name + "s") } }
+        let unit = units.first {
+            $0.names.contains { name in rest[1] == name || (name.count > 2 && rest[1] == name + "s") }
+        }
         guard let unit else { return nil }
         let (length, overflow) = number.multipliedReportingOverflow(by: unit.ms)
         return overflow ? nil : nowMs - length

@@ -8,7 +8,8 @@ enum DiffCommand {
     static let stat = OptionSpec.flag("--stat", help: "how many lines differ in each file")
     static let nameOnly = OptionSpec.flag("--name-only", help: "only the paths")
     static let nameStatus = OptionSpec.flag("--name-status", help: "only the paths, each with its mark A, M, D or R")
-    static let context = OptionSpec.value("-U", "--unified", argument: "N", help: "N equal lines around differences (3)")
+    static let context = OptionSpec.value(
+        "-U", "--unified", argument: "N", help: "N equal lines around differences (3)")
     static let binaryAsHash = OptionSpec.flag(
         "--binary-as-hash", help: "tell size and SHA-256 of what is no text")
     static let exitCode = OptionSpec.flag("--exit-code", help: "exit 1 when something differs")

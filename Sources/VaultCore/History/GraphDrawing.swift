@@ -10,9 +10,8 @@ struct GraphDrawing {
     private var columns: [ObjectID] = []
     /// Rows of commits that are not shown.
     private var rows: [String] = []
-
-    /// The number of lines that are open.
-    var width: Int { columns.count }
+    /// The column of the commit before, when no line leads on from it.
+    private var ended: Int?
 
     /// Draws a commit.
     ///
@@ -25,8 +24,11 @@ struct GraphDrawing {
             position = known
         } else {
             position = columns.count
+            // What begins where something ended would look like its parent.
+            if ended == position { rows.append(Row(columns: position).text) }
             columns.append(id)
         }
+        ended = parents.isEmpty ? position : nil
         let before = columns.count
         var graph = LogGraph()
         // A commit with many parents needs the room first, which those to its right give.

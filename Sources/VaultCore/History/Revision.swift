@@ -54,7 +54,7 @@ struct RevisionResolver {
         }
         if let id = try reflogEntry(text) { return id }
         if let id = try? ObjectID(text) {
-            guard try vault.store.holds(id), (try? graph.commit(id)) != nil else { throw Self.notFound(whole) }
+            guard try vault.store.holds(id), (try? graph.tree(of: id)) != nil else { throw Self.notFound(whole) }
             return id
         }
         if text.hasPrefix("tag:") {
@@ -159,12 +159,14 @@ struct RevisionResolver {
         guard (4...32).contains(hex.utf8.count),
             hex.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
         else { return [] }
-        let candidates = try vault.store.allIDs().filter { $0.hex.hasPrefix(hex) && (try? graph.commit($0)) != nil }
+        let candidates = try vault.store.allIDs().filter { $0.hex.hasPrefix(hex) && (try? graph.tree(of: $0)) != nil }
         guard !candidates.isEmpty else { return [] }
         // Trees and blobs never count, whatever they look like: only what history reaches is a commit.
         var starts = [state.head].compactMap { $0 }
         for branch in state.index.branches {
-            if let head = try vault.refs.commit(of: branch.headRefID), try vault.store.holds(head) { starts.append(head) }
+            if let head = try vault.refs.commit(of: branch.headRefID), try vault.store.holds(head) {
+                starts.append(head)
+            }
         }
         let reachable = AncestorSet(graph: graph, of: Array(Set(starts)))
         var found: [ObjectID] = []

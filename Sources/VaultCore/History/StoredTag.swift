@@ -20,7 +20,8 @@ extension Vault {
         let tagger = state.index.branches.first { $0.branchID.text == tag.taggerBranch }
         return TagInfo(
             name: entry.name, id: id, target: target, message: tag.message ?? "", timeMs: tag.timestampMs,
-            taggerName: tagger?.name, taggerKeyID: tag.taggerKeyID, signature: checker.status(of: tag, named: entry.name))
+            taggerName: tagger?.name, taggerKeyID: tag.taggerKeyID,
+            signature: checker.status(of: tag, named: entry.name))
     }
 }
 

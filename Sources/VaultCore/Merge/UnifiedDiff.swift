@@ -8,7 +8,10 @@ struct UnifiedDiff {
     /// * `context`: Equal lines before and behind each difference; hunks that would touch are one.
     static func hunks(_ old: [UInt8], _ new: [UInt8], context: Int) -> [DiffHunk]? {
         let shared = sharedEnds(old, new)
-        let middle = (old: Array(old[shared.start..<old.count - shared.end]), new: Array(new[shared.start..<new.count - shared.end]))
+        let middle = (
+            old: Array(old[shared.start..<old.count - shared.end]),
+            new: Array(new[shared.start..<new.count - shared.end])
+        )
         let feeds = middle.old.count { $0 == 0x0A } + middle.new.count { $0 == 0x0A }
         guard feeds <= lineLimit else { return nil }
         var table = LineTable()
