@@ -35,25 +35,12 @@ extension Vault {
             if let range = try resolver.range(text) { return try commits(range.from, range.to) }
             return try working(since: try resolver.resolve(text))
         case .revisions(let from, let to): return try commits(resolver.resolve(from), resolver.resolve(to))
-        case .remote: return try working(since: try seenRemoteHead(state))
+        case .remote(let name): return try working(since: try resolver.remoteHead(name))
         case .commit(let revision):
             let id = try resolver.resolve(revision)
             try comparer.compare(try comparer.items(of: id, below: options.paths), options, body)
             return DiffEnds(from: try comparer.heldParent(of: id), to: id)
         }
-    }
-
-    /// The head that the default remote had when this clone last looked.
-    private func seenRemoteHead(_ state: CloneState) throws -> ObjectID {
-        guard let url = try recordedServer() else {
-            throw VaultError(.remoteNotFound, "no remote is recorded", hint: "vaultctl remote add origin URL --default")
-        }
-        guard let head = try seenHead(at: place(of: url), ref: state.namedBranch.headRefID)?.commit else {
-            throw VaultError(
-                .remoteNotFound, "the remote's branch '\(state.namedBranch.name)' was never read",
-                hint: "vaultctl fetch")
-        }
-        return head
     }
 
     /// What differs between a commit and the working copy.

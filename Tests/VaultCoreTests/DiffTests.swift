@@ -193,14 +193,17 @@ struct DiffTests {
 
     @Test func `the remote's head as last seen is compared with the files`() async throws {
         let (setting, vault) = try await TwoClones.published()
-        #expect(try told(files(vault, DiffOptions(subject: .remote))) == [])
+        #expect(try told(files(vault, DiffOptions(subject: .remote("origin")))) == [])
         try setting.write("two", to: "g", in: "a")
         _ = try vault.commit()
         try setting.write("one and more", to: "f", in: "a")
-        #expect(try told(files(vault, DiffOptions(subject: .remote))) == ["modified f", "added g"])
+        #expect(try told(files(vault, DiffOptions(subject: .remote("origin")))) == ["modified f", "added g"])
+        #expect(throws: VaultError.coded(.remoteNotFound)) {
+            try vault.diff(DiffOptions(subject: .remote("none"))) { _ in true }
+        }
         let fresh = try setting.create("b")
         #expect(throws: VaultError.coded(.remoteNotFound)) {
-            try fresh.diff(DiffOptions(subject: .remote)) { _ in true }
+            try fresh.diff(DiffOptions(subject: .remote("origin"))) { _ in true }
         }
     }
 

@@ -3,8 +3,6 @@ internal import VaultFormat
 
 /// The verb `vaultctl diff`.
 enum DiffCommand {
-    static let remote = OptionSpec.flag(
-        "--remote", help: "compare the remote's head, as last seen, with the working copy")
     static let stat = OptionSpec.flag("--stat", help: "how many lines differ in each file")
     static let nameOnly = OptionSpec.flag("--name-only", help: "only the paths")
     static let nameStatus = OptionSpec.flag("--name-status", help: "only the paths, each with its mark A, M, D or R")
@@ -21,7 +19,8 @@ enum DiffCommand {
         paragraph: """
             Without a revision compares the head with the working copy, as a commit would record it: new files are part \
             of it. With one revision compares that with the working copy, with two or A..B one with the other, with \
-            A...B their merge base with B. The text is a patch that 'git apply' and 'patch -p1' take; paths start from \
+            A...B their merge base with B, with --remote NAME the head that this remote had when it was last seen with the \
+            working copy; nothing is asked of it. The text is a patch that 'git apply' and 'patch -p1' take; paths start from \
             the vault's root. Text is valid UTF-8 without NUL; of anything else, and of texts over 8 MiB, only that they \
             differ is told. A file that is gone and a new one with exactly its content are told as renamed. On a terminal \
             control characters of files are spelled out.
@@ -29,9 +28,9 @@ enum DiffCommand {
         synopsis: [
             "diff [--stat | --name-only | --name-status] [-z] [-U N] [--binary-as-hash] [--exit-code] [A [B] | A..B] "
                 + "[-- PATH...]",
-            "diff --remote [OPTION]... [-- PATH...]",
+            "diff --remote NAME [OPTION]... [-- PATH...]",
         ],
-        options: [remote, stat, nameOnly, nameStatus, context, binaryAsHash, exitCode, zero],
+        options: [stat, nameOnly, nameStatus, context, binaryAsHash, exitCode, zero],
         positionals: [
             Positional("A", help: "a revision, or a range", completion: .revision),
             Positional("B", help: "a revision", completion: .revision),
@@ -49,13 +48,13 @@ enum DiffCommand {
         ],
         document: .init(
             "vaultctl/diff/1",
-            "from, to, files[\(filesMembers)], totals{files,added,modified,deleted,renamed,lines_added,lines_removed}"),
+            "from, to, files[\(filesMembers)], totals{files, added, modified, deleted, renamed, lines_added, lines_removed}"),
         pages: true, action: .local { call in try run(call) })
 
     /// The members of each file here, of a commit that `show` tells and of one of `log` with --stat or -p.
     static let filesMembers =
-        "{path,status,old_path,binary,too_large,size_before,size_after,sha256_before,sha256_after,lines_added,"
-        + "lines_removed,patch}"
+        "{path, status, old_path, binary, too_large, size_before, size_after, sha256_before, sha256_after, "
+        + "lines_added, lines_removed, patch}"
 
     private static func run(_ call: Call) throws -> ExitCode {
         let style = try style(call)
@@ -75,7 +74,7 @@ enum DiffCommand {
 
     private static func subject(_ call: Call) throws -> DiffOptions.Subject {
         let revisions = try call.arguments.positionals.map { try call.revision($0) }
-        guard call.has(remote) else {
+        guard let remote = try call.text(GlobalOptions.remote) else {
             return switch revisions.count {
             case 0: .workingCopy
             case 1: .since(revisions[0])
@@ -83,7 +82,7 @@ enum DiffCommand {
             }
         }
         guard revisions.isEmpty else { throw Usage.error("'--remote' takes no revision", about: [call.verb]) }
-        return .remote
+        return .remote(remote)
     }
 
     private static func style(_ call: Call) throws -> DiffStyle {

@@ -53,7 +53,6 @@ enum LogCommand {
             .init(.notFound, "there is no such revision"), .init(.auth), .init(.integrity),
         ],
         examples: [
-            .init("vaultctl log --oneline -n 10", "The last ten commits."),
             .init("vaultctl log --oneline origin/current..HEAD -- docs", "Commits not pushed yet that change 'docs'."),
             .init("vaultctl log --graph --since 2w --grep '^Fix' -i", "Fixes of the last two weeks."),
         ],

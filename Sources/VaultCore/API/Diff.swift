@@ -11,8 +11,8 @@ public struct DiffOptions: Sendable {
         case since(String)
         /// One revision against another.
         case revisions(String, String)
-        /// The remote's head, as this clone last saw it, against the working copy.
-        case remote
+        /// The head of a remote's branch, as this clone last saw it, against the working copy.
+        case remote(String)
         /// A commit against its first parent; the first commit against nothing.
         case commit(String)
     }

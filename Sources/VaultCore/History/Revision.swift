@@ -119,6 +119,20 @@ struct RevisionResolver {
         return try vault.seenHead(at: vault.place(of: url), ref: branch.headRefID)?.commit
     }
 
+    /// The head that this clone's branch had at a remote when it was last seen.
+    /// - Throws: `remoteNotFound` when there is no such remote or it was never read.
+    func remoteHead(_ name: String) throws(VaultError) -> ObjectID {
+        guard let url = try address(of: name) else {
+            throw VaultError(.remoteNotFound, "there is no remote '\(name)'", hint: "vaultctl remote")
+        }
+        guard let head = try vault.seenHead(at: vault.place(of: url), ref: state.namedBranch.headRefID)?.commit else {
+            throw VaultError(
+                .remoteNotFound, "the branch '\(state.namedBranch.name)' of the remote '\(name)' was never read",
+                hint: "vaultctl fetch")
+        }
+        return head
+    }
+
     /// The address of a remote; `origin` is the default one where none has that name.
     private func address(of remote: String) throws(VaultError) -> String? {
         let remotes = try vault.savedRemotes()
