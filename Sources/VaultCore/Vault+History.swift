@@ -4,58 +4,65 @@ internal import VaultSystem
 extension Vault {
     /// Gives the commits of a revision or range, newest first, until `body` returns false.
     ///
-    /// - Throws: `revisionNotFound`, `objectMissing`, `objectCorrupt`, and what `body` throws.
+    /// No commit comes before any of its children. With a limit, without a range and a graph, no more of history is read
+    /// than is asked for; of the children of one commit one with a wrong clock may then come after it.
+    ///
+    /// - Throws: `revisionNotFound`, `usage` (a pattern that is no regular expression), `objectMissing`, `objectCorrupt`,
+    ///   and what `body` throws.
     public func log(_ options: LogOptions = LogOptions(), _ body: (LogEntry) throws -> Bool) throws {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let resolver = RevisionResolver(vault: self, state: state, graph: graph)
         let trees = TreeReader(store: store, cipher: cipher)
-        let checker = SignatureChecker(refs: refs, cipher: cipher, index: state.index)
-        guard let range = try range(options.revision, resolver, state, graph) else { return }
-        var entries: [LogEntry] = []
-        var count = 0
+        let teller = EntryTeller(
+            vault: self, index: state.index, graph: graph,
+            comparer: FileComparer(vault: self, graph: graph, trees: trees), options: options)
+        let filter = try CommitFilter(options, vault: self, index: state.index, graph: graph, trees: trees)
+        let resolver = RevisionResolver(vault: self, state: state, graph: graph)
+        guard let range = try span(options.revision, resolver, state, graph) else { return }
+        var drawing: GraphDrawing? = options.includeGraph && !options.reverse ? GraphDrawing() : nil
         // Signatures are checked on all cores, some commits at a time.
-        var block: [(id: ObjectID, commit: CommitObject)] = []
+        var block: [(id: ObjectID, graph: LogGraph?)] = []
         let blockSize = options.checkSignatures ? 64 : 1
         func deliver() throws -> Bool {
             defer { block.removeAll(keepingCapacity: true) }
-            let ready = block
-            var signatures: [SignatureStatus?] = ready.map { _ in nil }
-            if options.checkSignatures {
-                signatures = try environment.pool.map(count: ready.count) { checker.status(of: ready[$0].commit) }
-            }
-            for ((id, commit), signature) in zip(ready, signatures) {
-                var entry = LogEntry(commit: try describe(id, commit, index: state.index, signature: signature))
-                if options.includeChanges {
-                    entry.changes = TreeDiff.changes(
-                        try differences(id, commit, graph, trees).filter { !$0.isSameContent })
-                }
-                if options.reverse { entries.append(entry) } else if try !body(entry) { return false }
-            }
+            for entry in try teller.entries(block) where try !body(entry) { return false }
             return true
         }
-        let walk = HistoryWalk(
-            graph: graph, firstParent: options.firstParent, isLazy: options.limit != nil && range.included == nil)
-        try walk.run(from: range.starts, within: range.included) { (id, commit) in
-            if let limit = options.limit, count >= limit { return false }
-            if !options.paths.isEmpty, try !touches(id, commit, options.paths, graph, trees) { return true }
-            count += 1
-            block.append((id, commit))
+        func take(_ id: ObjectID, _ graph: LogGraph?) throws -> Bool {
+            block.append((id, graph))
             return block.count < blockSize ? true : try deliver()
         }
-        guard try deliver() else { return }
-        for entry in entries.reversed() where try !body(entry) { return }
+        var backwards: [ObjectID] = []
+        var count = 0
+        let walk = HistoryWalk(
+            graph: graph, firstParent: options.firstParent,
+            isLazy: options.limit != nil && range.included == nil && drawing == nil)
+        try walk.run(from: range.starts, within: range.included) { (id, commit, parents) in
+            if let limit = options.limit, count >= limit { return false }
+            let isShown = try filter.matches(id, commit)
+            let graph = drawing?.add(id, parents: parents, isShown: isShown)
+            guard isShown else { return true }
+            count += 1
+            if options.reverse {
+                backwards.append(id)
+                return true
+            }
+            return try take(id, graph)
+        }
+        for id in backwards.reversed() where try !take(id, nil) { return }
+        _ = try deliver()
     }
 
-    /// What a revision, or `REVISION:PATH`, is.
+    /// What a revision, `REVISION:PATH` or a tag is.
     ///
-    /// - Throws: `revisionNotFound`, `pathNotFound`.
+    /// - Throws: `revisionNotFound`, `pathNotFound`, `signatureBad` (a tag that does not verify).
     public func show(_ spec: String, checkSignature: Bool = false) throws -> ShowResult {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: store, cipher: cipher)
         let resolver = RevisionResolver(vault: self, state: state, graph: graph)
-        if let colon = spec.firstIndex(of: ":") {
+        let named = spec.hasPrefix("tag:") ? spec.dropFirst(4) : spec[...]
+        if let colon = named.firstIndex(of: ":") {
             let revision = String(spec[..<colon])
             let id = try resolver.resolve(revision.isEmpty ? "HEAD" : revision)
             let rest = String(spec[spec.index(after: colon)...])
@@ -68,64 +75,82 @@ extension Vault {
             }
         }
         let id = try resolver.resolve(spec)
-        let commit = try graph.commit(id)
-        let checker = SignatureChecker(refs: refs, cipher: cipher, index: state.index)
-        let info = try describe(
-            id, commit, index: state.index, signature: checkSignature ? checker.status(of: commit) : nil)
-        let found = try differences(id, commit, graph, trees)
-        let files = found.map { item in
-            ChangedFile(
-                path: item.path, status: item.old == nil ? .added : item.new == nil ? .deleted : .modified,
-                sizeBefore: item.old?.size, sizeAfter: item.new?.size)
-        }
-        return .commit(LogEntry(commit: info, changes: TreeDiff.changes(found)), files: files)
+        let options = LogOptions(checkSignatures: checkSignature, includeChanges: true)
+        let teller = EntryTeller(
+            vault: self, index: state.index, graph: graph,
+            comparer: FileComparer(vault: self, graph: graph, trees: trees), options: options)
+        let entry = try teller.entry(id)
+        if let tag = try resolver.tag(spec) { return .tag(tag, entry) }
+        return .commit(entry)
     }
 
     /// Where a log starts and, for a range, what it is confined to; nil when there is no commit at all.
     ///
     /// `A..B` is what B has and A has not, `A...B` what B has beyond its merge base with A (spec 10 B.12).
-    private func range(
+    private func span(
         _ revision: String?, _ resolver: RevisionResolver, _ state: CloneState, _ graph: CommitGraph
     ) throws -> (starts: [ObjectID], included: Set<ObjectID>?)? {
         guard let revision else { return state.head.map { ([$0], nil) } }
-        // A word with a slash is no range, but for remote branches on either side.
-        let names = revision.contains("/") ? try savedRemotes().map(\.name) + [Self.originName] : []
-        let isPath = names.reduce(revision) { $0.replacing($1 + "/", with: "") }.contains("/")
-        guard !isPath, let dots = revision.firstRange(of: "..") else {
-            return ([try resolver.resolve(revision)], nil)
-        }
-        let isFromBase = revision[dots.upperBound...].hasPrefix(".")
-        let left = String(revision[..<dots.lowerBound])
-        let right = String(revision[dots.upperBound...].dropFirst(isFromBase ? 1 : 0))
-        let from = try resolver.resolve(left.isEmpty ? "HEAD" : left)
-        let to = try resolver.resolve(right.isEmpty ? "HEAD" : right)
-        let base = isFromBase ? try graph.mergeBase(from, to) : from
-        return ([to], try graph.exclusive(to, not: base))
-    }
-
-    private func differences(
-        _ id: ObjectID, _ commit: CommitObject, _ graph: CommitGraph, _ trees: TreeReader
-    ) throws(VaultError) -> [TreeDifference] {
-        var parentTree: ObjectID?
-        if let parent = commit.parents.first, try store.holds(parent) { parentTree = try graph.tree(of: parent) }
-        return try TreeDiff(trees: trees).files(parentTree, commit.tree(of: id))
-    }
-
-    /// Whether a commit changes one of the paths against every parent; a merge that takes one side does not.
-    private func touches(
-        _ id: ObjectID, _ commit: CommitObject, _ paths: [VaultPath], _ graph: CommitGraph, _ trees: TreeReader
-    ) throws -> Bool {
-        let tree = try commit.tree(of: id)
-        let parents = try commit.parents.filter { try store.holds($0) }.map { try graph.tree(of: $0) }
-        return try paths.contains { path in
-            let here = try trees.entry(path, in: tree)
-            if parents.isEmpty { return here != nil }
-            return try parents.allSatisfy { try trees.entry(path, in: $0) != here }
-        }
+        guard let range = try resolver.range(revision) else { return ([try resolver.resolve(revision)], nil) }
+        return ([range.to], try graph.exclusive(range.to, not: range.from))
     }
 
     static func noPath(_ path: VaultPath, _ commit: ObjectID) -> VaultError {
         VaultError(
             .pathNotFound, "\(path) is not in \(commit.text)", hint: "vaultctl ls -r", path: path.description)
+    }
+}
+
+/// Makes the entries of a log.
+private struct EntryTeller {
+    let vault: Vault
+    let index: BranchIndex
+    let graph: CommitGraph
+    let comparer: FileComparer
+    let options: LogOptions
+    private let checker: SignatureChecker
+
+    init(vault: Vault, index: BranchIndex, graph: CommitGraph, comparer: FileComparer, options: LogOptions) {
+        self.vault = vault
+        self.index = index
+        self.graph = graph
+        self.comparer = comparer
+        self.options = options
+        checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
+    }
+
+    func entry(_ id: ObjectID) throws -> LogEntry {
+        try entries([(id, nil)])[0]
+    }
+
+    func entries(_ block: [(id: ObjectID, graph: LogGraph?)]) throws -> [LogEntry] {
+        let commits = try block.map { try graph.commit($0.id) }
+        var signatures: [SignatureStatus?] = commits.map { _ in nil }
+        if options.checkSignatures {
+            let checker = checker
+            signatures = try vault.environment.pool.map(count: commits.count) { checker.status(of: commits[$0]) }
+        }
+        var result: [LogEntry] = []
+        for (position, (id, graph)) in block.enumerated() {
+            let info = try vault.describe(id, commits[position], index: index, signature: signatures[position])
+            var entry = LogEntry(commit: info, graph: graph, comparer: comparer)
+            if options.includeChanges { try tell(of: id, &entry) }
+            result.append(entry)
+        }
+        return result
+    }
+
+    private func tell(of id: ObjectID, _ entry: inout LogEntry) throws {
+        var changes = Changes()
+        for item in try comparer.items(of: id, below: []) {
+            switch item.status {
+            case .added: changes.added.append(item.path)
+            case .modified: changes.modified.append(item.path)
+            case .deleted: changes.deleted.append(item.path)
+            case .renamed:
+                entry.renamed.append(RenamedFile(oldPath: item.oldPath ?? item.path, path: item.path))
+            }
+        }
+        entry.changes = changes
     }
 }

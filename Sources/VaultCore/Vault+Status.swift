@@ -39,7 +39,7 @@ extension Vault {
     }
 
     /// Tracked paths of a sparse clone that were never written to disk (spec 03 §2.5).
-    private func notCheckedOut(_ config: CloneConfig, _ tracked: StatCache) throws(VaultError) -> Set<VaultPath> {
+    func notCheckedOut(_ config: CloneConfig, _ tracked: StatCache) throws(VaultError) -> Set<VaultPath> {
         guard config.isSparse else { return [] }
         let recorded = try files.readObject("checkout.json")
         let written = recorded.map { Set(($0["paths"]?.items ?? []).compactMap(\.text).map(\.bytes)) }

@@ -82,7 +82,7 @@ struct CommitGraphTests {
             let bases = common.filter { id in !common.contains { $0 != id && below[$0]?.contains(id) == true } }
             #expect(Set(try graph(memory).mergeBases(left, right)) == bases)
             var walked: [ObjectID] = []
-            try HistoryWalk(graph: graph(memory), firstParent: false).run(from: [left], within: nil) { id, _ in
+            try HistoryWalk(graph: graph(memory), firstParent: false).run(from: [left], within: nil) { id, _, _ in
                 walked.append(id)
                 return true
             }
@@ -90,7 +90,7 @@ struct CommitGraphTests {
             #expect(Set(walked) == ofLeft)
             var shown: [ObjectID] = []
             try HistoryWalk(graph: graph(memory), firstParent: false, isLazy: false).run(from: [left], within: nil) {
-                id, commit in
+                id, commit, _ in
                 #expect(!commit.parents.contains { shown.contains($0) }, "a parent before its child")
                 shown.append(id)
                 return true
@@ -121,7 +121,7 @@ struct CommitGraphTests {
         #expect(new.answer.count == 3 && new.reads < 15)
         let walk = try reads { graph in
             var left = 3
-            try HistoryWalk(graph: graph, firstParent: false).run(from: [head], within: nil) { _, _ in
+            try HistoryWalk(graph: graph, firstParent: false).run(from: [head], within: nil) { _, _, _ in
                 left -= 1
                 return left > 0
             }

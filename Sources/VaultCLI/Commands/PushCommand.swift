@@ -65,10 +65,11 @@ enum PushCommand {
     private static func leased(_ call: Call, _ vault: Vault) throws -> ObjectID?? {
         guard let text = try call.text(lease) else { return nil }
         guard !text.isEmpty else { return .some(nil) }
-        guard case .commit(let entry, _) = try vault.show(text) else {
+        switch try vault.show(text) {
+        case .commit(let entry), .tag(_, let entry): return entry.commit.id
+        case .file, .folder:
             throw Usage.error("option '--force-with-lease' takes a revision without a path", about: [call.verb])
         }
-        return entry.commit.id
     }
 
     private static func record(_ server: ServerAddress, _ call: Call, _ vault: Vault) throws {

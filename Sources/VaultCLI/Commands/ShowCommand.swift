@@ -3,22 +3,26 @@ internal import VaultFormat
 
 /// The verb `vaultctl show`.
 enum ShowCommand {
+    static let stat = DiffCommand.stat
+    static let patch = OptionSpec.flag("-p", "--patch", help: "the patch, which is told anyway without --stat")
+
     static let verb = Verb(
         words: ["show"], group: .work, summary: "show a commit, or a file as it was",
         paragraph: """
-            Shows a commit (default: the head) with its signature and the paths it changed, or with REV:PATH the bytes \
-            of a file or the entries of a folder at that revision.
+            Shows a commit (default: the head) with its signature and what it changed against its first parent, or with \
+            REV:PATH the bytes of a file or the entries of a folder at that revision. A tag is shown with its commit.
             """,
-        synopsis: ["show [REV | REV:PATH]"],
-        positionals: [Positional("REV", help: "a revision, or a revision and a path", completion: .revision)],
+        synopsis: ["show [--stat] [-p] [REV | REV:PATH | TAG]"], options: [stat, patch],
+        positionals: [Positional("REV", help: "a revision, a revision and a path, or a tag", completion: .revision)],
         exits: [.init(.ok), .init(.notFound), .init(.auth), .init(.integrity)],
         examples: [
-            .init("vaultctl show HEAD~1", "The commit before the last."),
+            .init("vaultctl show --stat HEAD~1", "The commit before the last, and how much it changed."),
             .init("vaultctl show HEAD~1:docs/plan.md", "A file as it was then."),
         ],
         document: .init(
             "vaultctl/show/1",
-            "for a commit: the members of a log entry, files[{path,status,size_before,size_after}]; for a file: path, "
+            "for a commit: the members of a log entry, files[\(DiffCommand.filesMembers)], "
+                + "tag{name,id,message,time_ms,tagger{name,key_id},signature} (of a tag); for a file: path, "
                 + "blob_id, size, content_type, sha256; for a folder: entries[] as ls"),
         pages: true, action: .local { call in try run(call) })
 
@@ -26,8 +30,8 @@ enum ShowCommand {
         let spec = try call.arguments.allPositionals.first.map { try call.revision($0) } ?? "HEAD"
         let vault = try VaultPlace.open(call)
         switch try vault.show(spec, checkSignature: true) {
-        case .commit(let entry, let files):
-            return try call.answer(ShowAnswer(entry: entry, files: files))
+        case .commit(let entry): return try show(call, entry, nil)
+        case .tag(let tag, let entry): return try show(call, entry, tag)
         case .file(let path, let commit):
             if call.isJSON {
                 let info = try vault.read(path, revision: commit.text) { _ in }
@@ -40,37 +44,45 @@ enum ShowCommand {
             return try call.answer(ListAnswer(entries: entries, base: path, style: .init(), typed: nil))
         }
     }
-}
 
-/// A commit with the paths it changed, told.
-private struct ShowAnswer: Rendered {
-    let entry: LogEntry
-    let files: [ChangedFile]
-
-    func writeText(to text: TextRenderer) throws {
-        try text.commit(entry.commit)
-        if !files.isEmpty { try text.line("") }
-        for file in files {
-            switch file.status {
-            case .added: try text.path("A", file.path.bytes, as: .good)
-            case .modified: try text.path("M", file.path.bytes, as: .changed)
-            case .deleted: try text.path("D", file.path.bytes, as: .bad)
+    private static func show(_ call: Call, _ entry: LogEntry, _ tag: TagInfo?) throws -> ExitCode {
+        let showsPatch = !call.has(stat) || call.has(patch)
+        guard !call.isJSON else {
+            var files: [JSONValue] = []
+            try entry.files { file in
+                try call.checkStop()
+                files.append(file.jsonValue(withPatch: showsPatch))
+                return true
+            }
+            let members = [JSONMember].logEntry(entry) + .record(["files": .array(files), "tag": json(of: tag)])
+            try call.output.write(
+                JSONDocument.result(schema: call.verb.document.schema, exit: .ok, members: members))
+            return .ok
+        }
+        let text = TextRenderer(call: call)
+        let lines = try Lines(text)
+        for line in try (tag.map { try text.lines(of: $0) } ?? []) + text.lines(of: entry.commit) {
+            try lines.line(line)
+        }
+        let style = DiffStyle(form: showsPatch ? .patch : nil, showsStat: call.has(stat))
+        var isFirst = true
+        try DiffTeller(text, lines, style).tell { body in
+            try entry.files { file in
+                if isFirst { try lines.line("") }
+                isFirst = false
+                return try body(file)
             }
         }
+        return .ok
     }
 
-    func jsonMembers() -> [JSONMember] {
-        .logEntry(entry)
-            + .record([
-                "files": .array(
-                    files.map {
-                        .record([
-                            "path": .path($0.path),
-                            "status": .string($0.status.rawValue),
-                            "size_before": .optional($0.sizeBefore),
-                            "size_after": .optional($0.sizeAfter),
-                        ])
-                    })
-            ])
+    private static func json(of tag: TagInfo?) -> JSONValue {
+        guard let tag else { return .null }
+        return .record([
+            "name": .string(tag.name), "id": .id(tag.id), "message": .string(tag.message),
+            "time_ms": .optional(tag.timeMs),
+            "tagger": .record(["name": .optional(tag.taggerName), "key_id": .optional(tag.taggerKeyID)]),
+            "signature": .string(tag.signature.rawValue),
+        ])
     }
 }

@@ -4,7 +4,8 @@ extension VerbTable {
         globals: GlobalOptions.all,
         verbs: [
             InitCommand.verb, CloneCommand.verb,
-            StatusCommand.verb, CommitCommand.verb, LogCommand.verb, ShowCommand.verb, ListCommand.verb,
+            StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
+            ListCommand.verb,
             CatCommand.verb, WriteCommand.verb,
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,

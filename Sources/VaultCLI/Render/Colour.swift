@@ -7,6 +7,7 @@ struct Colour: Sendable {
         case bad = "31"
         case id = "36"
         case faint = "2"
+        case strong = "1"
     }
 
     let isOn: Bool

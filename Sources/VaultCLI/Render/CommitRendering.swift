@@ -2,31 +2,48 @@ internal import VaultCore
 internal import VaultFormat
 
 extension TextRenderer {
-    /// A commit with its message.
-    func commit(_ commit: CommitInfo) throws {
-        try line(try coloured("commit \(commit.id.text)", .id))
+    /// A commit with its message, line by line.
+    func lines(of commit: CommitInfo) throws -> [String] {
+        var lines = [try coloured("commit \(commit.id.text)", .id)]
         if commit.parents.count > 1 {
-            try line("Merge:     " + commit.parents.map { short($0) }.joined(separator: " "))
+            lines.append("Merge:     " + commit.parents.map { short($0) }.joined(separator: " "))
         }
         if let author = commit.authorName {
             let key = commit.authorKeyID.map { " (\(TextSafety.line($0)))" } ?? ""
-            try line("Author:    \(TextSafety.line(author))\(key)")
+            lines.append("Author:    \(TextSafety.line(author))\(key)")
         }
-        try line("Date:      \(time(commit.timeMs))")
-        if let signature = commit.signature {
-            let tone: Colour.Tone = signature == .verified ? .good : signature == .bad ? .bad : .changed
-            try line("Signature: \(try coloured(signature.rawValue, tone))")
+        lines.append("Date:      \(time(commit.timeMs))")
+        if let signature = commit.signature { lines.append(try line(of: signature)) }
+        return lines + [""] + indented(commit.message)
+    }
+
+    /// A tag with its message, line by line.
+    func lines(of tag: TagInfo) throws -> [String] {
+        var lines = [try coloured("tag \(TextSafety.line(tag.name))", .id)]
+        if let tagger = tag.taggerName {
+            let key = tag.taggerKeyID.map { " (\(TextSafety.line($0)))" } ?? ""
+            lines.append("Tagger:    \(TextSafety.line(tagger))\(key)")
         }
-        try line("")
-        for part in TextSafety.lines(commit.message).split(separator: "\n", omittingEmptySubsequences: false) {
-            try line(part.isEmpty ? "" : "    \(part)")
+        if let made = tag.timeMs { lines.append("Date:      \(time(made))") }
+        lines.append(try line(of: tag.signature))
+        return lines + [""] + (tag.message.isEmpty ? [] : indented(tag.message) + [""])
+    }
+
+    private func line(of signature: SignatureStatus) throws -> String {
+        let tone: Colour.Tone = signature == .verified ? .good : signature == .bad ? .bad : .changed
+        return "Signature: \(try coloured(signature.rawValue, tone))"
+    }
+
+    private func indented(_ message: String) -> [String] {
+        TextSafety.lines(message).split(separator: "\n", omittingEmptySubsequences: false).map {
+            $0.isEmpty ? "" : "    \($0)"
         }
     }
 
     /// A commit on one line.
-    func oneLine(_ commit: CommitInfo) throws {
+    func oneLine(_ commit: CommitInfo) throws -> String {
         let signature = commit.signature.map { " (\($0.rawValue))" } ?? ""
-        try line("\(try coloured(short(commit.id), .id))\(signature) \(TextSafety.line(commit.subject))")
+        return "\(try coloured(short(commit.id), .id))\(signature) \(TextSafety.line(commit.subject))"
     }
 }
 
@@ -39,7 +56,8 @@ extension [JSONMember] {
                 "added": .paths(changes.added),
                 "modified": .paths(changes.modified),
                 "deleted": .paths(changes.deleted),
-                "renamed": .array([]),
+                "renamed": .array(
+                    entry.renamed.map { .record(["old_path": .path($0.oldPath), "path": .path($0.path)]) }),
             ])
         }
         return .record([

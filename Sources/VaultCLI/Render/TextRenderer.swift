@@ -14,7 +14,7 @@ struct TextRenderer {
     }
 
     /// Text in a colour, where colour is wanted.
-    func coloured(_ text: String, _ tone: Colour.Tone) throws -> String {
+    func coloured(_ text: String, _ tone: Colour.Tone?) throws -> String {
         try call.colour().apply(tone, text)
     }
 

@@ -23,6 +23,12 @@ enum TextSafety {
         escaping(text) { _ in false }
     }
 
+    /// A line of a file for a terminal: tabs kept, everything else that drives it spelled out.
+    static func content(_ bytes: [UInt8]) -> [UInt8] {
+        let isPlain = bytes.allSatisfy { (0x20..<0x7f).contains($0) || $0 == 0x09 }
+        return isPlain ? bytes : Array(escaping(String(decoding: bytes, as: UTF8.self)) { $0 == "\t" }.utf8)
+    }
+
     private static func isPlainASCII(_ bytes: [UInt8]) -> Bool {
         bytes.allSatisfy {
             (0x20..<0x7f).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")

@@ -1,7 +1,17 @@
 public import VaultFormat
 
-/// Which commits `Vault.log` gives.
+/// Which commits `Vault.log` gives; a commit is given when every condition holds.
 public struct LogOptions: Sendable {
+    /// Commits by how many parents they have.
+    public enum Merges: Sendable {
+        /// All commits.
+        case included
+        /// Only commits with more than one parent.
+        case only
+        /// Only commits with at most one parent.
+        case excluded
+    }
+
     /// Where to start, or `A..B`; nil means the head.
     public var revision: String?
     /// Only commits that change something at or below these paths.
@@ -12,63 +22,122 @@ public struct LogOptions: Sendable {
     public var firstParent: Bool
     /// Oldest first.
     public var reverse: Bool
+    /// Only commits in whose message this regular expression is found; `^` and `$` are the ends of a line.
+    public var messagePattern: String?
+    /// Only commits whose branch name, branch id or key id holds this text.
+    public var author: String?
+    /// Letters of `messagePattern` and `author` stand for both cases.
+    public var ignoresCase: Bool
+    /// Only commits made at this moment or later, milliseconds since 1970.
+    public var sinceMs: Int64?
+    /// Only commits made at this moment or earlier, milliseconds since 1970.
+    public var untilMs: Int64?
+    /// Merges.
+    public var merges: Merges
     /// Fill `CommitInfo.signature`.
     public var checkSignatures: Bool
-    /// Fill `LogEntry.changes`.
+    /// Fill `LogEntry.changes` and `LogEntry.renamed`.
     public var includeChanges: Bool
+    /// Fill `LogEntry.graph`; not with `reverse`.
+    public var includeGraph: Bool
 
     /// Makes one from its parts.
     public init(
         revision: String? = nil, paths: [VaultPath] = [], limit: Int? = nil, firstParent: Bool = false,
-        reverse: Bool = false, checkSignatures: Bool = false, includeChanges: Bool = false
+        reverse: Bool = false, messagePattern: String? = nil, author: String? = nil, ignoresCase: Bool = false,
+        sinceMs: Int64? = nil, untilMs: Int64? = nil, merges: Merges = .included, checkSignatures: Bool = false,
+        includeChanges: Bool = false, includeGraph: Bool = false
     ) {
         self.revision = revision
         self.paths = paths
         self.limit = limit
         self.firstParent = firstParent
         self.reverse = reverse
+        self.messagePattern = messagePattern
+        self.author = author
+        self.ignoresCase = ignoresCase
+        self.sinceMs = sinceMs
+        self.untilMs = untilMs
+        self.merges = merges
         self.checkSignatures = checkSignatures
         self.includeChanges = includeChanges
+        self.includeGraph = includeGraph
     }
+}
+
+/// A file that has another name since a commit, with the same content.
+public struct RenamedFile: Sendable, Equatable {
+    /// The path before.
+    public var oldPath: VaultPath
+    /// The path after.
+    public var path: VaultPath
 }
 
 /// One commit of a log.
 public struct LogEntry: Sendable {
     /// The commit.
     public var commit: CommitInfo
-    /// Against the first parent; nil unless asked for.
+    /// Against the first parent, renamed files left out; nil unless asked for.
     public var changes: Changes?
+    /// Files that were renamed since the first parent; empty unless asked for.
+    public var renamed: [RenamedFile] = []
+    /// The lines that lead to and from the commit; nil unless asked for.
+    public var graph: LogGraph?
+    let comparer: FileComparer
+
+    /// Gives what the commit changed against its first parent, until `body` returns false.
+    ///
+    /// * `options`: Their subject does not matter.
+    /// - Throws: `objectMissing`, `objectCorrupt`, and what `body` throws.
+    public func files(_ options: DiffOptions = DiffOptions(), _ body: (FileDiff) throws -> Bool) throws {
+        try comparer.compare(comparer.items(of: commit.id, below: options.paths), options, body)
+    }
+}
+
+/// How the lines between commits are drawn beside one of them.
+public struct LogGraph: Sendable, Equatable {
+    /// Lines to print ahead of the commit.
+    public var before: [String] = []
+    /// What stands left of the commit's first line.
+    public var commit = ""
+    /// What stands left of the lines that follow; what is left when the text ends is printed alone.
+    public var after: [String] = []
+    /// What stands left of all further lines.
+    public var padding = ""
+    /// Columns that text of this commit begins behind.
+    public var width = 0
+}
+
+/// A tag with what its signature is worth.
+public struct TagInfo: Sendable, Equatable {
+    /// The name.
+    public var name: String
+    /// The tag object.
+    public var id: ObjectID
+    /// The commit it names.
+    public var target: ObjectID
+    /// What whoever made it wrote; empty when there is nothing.
+    public var message: String
+    /// Milliseconds since 1970; nil when the tag does not say.
+    public var timeMs: Int64?
+    /// The name of the branch that made it, when the index knows it.
+    public var taggerName: String?
+    /// The key that signed it.
+    public var taggerKeyID: String?
+    /// What checking the signature gave.
+    public var signature: SignatureStatus
 }
 
 /// The answer of `Vault.show`.
 public enum ShowResult: Sendable {
-    /// A commit and the files it changed.
-    case commit(LogEntry, files: [ChangedFile])
+    /// A commit; what it changed is given by `LogEntry.files`.
+    case commit(LogEntry)
+    /// A tag and its commit.
+    case tag(TagInfo, LogEntry)
     /// The revision named a file or folder (`REV:PATH`); its bytes or listing are read with `read`/`list`.
     case file(VaultPath, commit: ObjectID)
     /// The revision named a folder, or the root.
     case folder(VaultPath?, commit: ObjectID)
-}
-
-/// One path that a commit changed.
-public struct ChangedFile: Sendable, Equatable {
-    /// How a path changed.
-    public enum Status: String, Sendable {
-        /// It is new.
-        case added
-        /// It has other content.
-        case modified
-        /// It is gone.
-        case deleted
-    }
-    /// The path.
-    public var path: VaultPath
-    /// How it changed.
-    public var status: Status
-    /// Plaintext bytes before; nil when it was added.
-    public var sizeBefore: Int64?
-    /// Plaintext bytes after; nil when it was deleted.
-    public var sizeAfter: Int64?
 }
 
 /// One entry of `Vault.list`.

@@ -38,6 +38,6 @@ final class AncestorSet {
 
     private func push(_ id: ObjectID) throws(VaultError) {
         guard id != fence else { return }
-        frontier.push(id, try graph.commit(id).timestampMs)
+        frontier.push(id, try graph.time(id))
     }
 }

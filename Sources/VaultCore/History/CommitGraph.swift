@@ -2,27 +2,91 @@ internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
-/// The commits of a clone as a graph, read on demand and kept.
+/// Gives commits by id.
+protocol CommitSource: Sendable {
+    func commit(_ id: ObjectID) throws(VaultError) -> CommitObject
+}
+
+/// The commits of a store, checked and decoded.
+struct StoredCommits: CommitSource {
+    let store: any ObjectReading
+    let cipher: VaultCipher
+
+    func commit(_ id: ObjectID) throws(VaultError) -> CommitObject {
+        try CommitGraph.decode(store.read(id, limit: Limits.metadataPlaintext), cipher: cipher)
+    }
+}
+
+/// The commits of a clone as a graph, read on demand.
+///
+/// What walks need of a commit, its parents and its time, is kept; of whole commits only so many.
 final class CommitGraph: Sendable {
-    private let store: any ObjectReading
-    private let cipher: VaultCipher
+    /// What is kept of every commit that was read.
+    private struct Node: Sendable {
+        var timestampMs: Int64
+        var parents: Parents
+    }
+
+    /// The parents of a commit; most have one, which needs no array of its own.
+    private enum Parents: Sendable {
+        case one(ObjectID)
+        case many([ObjectID])
+
+        init(_ all: [ObjectID]) {
+            if all.count == 1 { self = .one(all[0]) } else { self = .many(all) }
+        }
+
+        var all: [ObjectID] {
+            switch self {
+            case .one(let id): [id]
+            case .many(let ids): ids
+            }
+        }
+    }
+
+    private struct Kept: Sendable {
+        var nodes: [ObjectID: Node] = [:]
+        var commits: [ObjectID: CommitObject] = [:]
+    }
+
+    /// About 8 MiB of whole commits.
+    private static let keptCommits = 8192
+
+    private let source: any CommitSource
     /// Commits whose parents were deliberately not fetched.
     private let boundaries: Set<ObjectID>
-    private let cache = Locked<[ObjectID: CommitObject]>([:])
+    private let kept = Locked(Kept())
 
-    init(store: any ObjectReading, cipher: VaultCipher, boundaries: Set<ObjectID> = []) {
-        self.store = store
-        self.cipher = cipher
+    init(source: any CommitSource, boundaries: Set<ObjectID> = []) {
+        self.source = source
         self.boundaries = boundaries
+    }
+
+    convenience init(store: any ObjectReading, cipher: VaultCipher, boundaries: Set<ObjectID> = []) {
+        self.init(source: StoredCommits(store: store, cipher: cipher), boundaries: boundaries)
     }
 
     /// A commit object, checked and decoded.
     func commit(_ id: ObjectID) throws(VaultError) -> CommitObject {
-        if let known = cache.withLock({ $0[id] }) { return known }
-        let object = try store.read(id, limit: Limits.metadataPlaintext)
-        let commit = try Self.decode(object, cipher: cipher)
-        cache.withLock { $0[id] = commit }
+        if let known = kept.withLock({ $0.commits[id] }) { return known }
+        let commit = try source.commit(id)
+        kept.withLock { kept in
+            if kept.commits.count >= Self.keptCommits { kept.commits.removeAll(keepingCapacity: true) }
+            kept.commits[id] = commit
+            kept.nodes[id] = Node(timestampMs: commit.timestampMs, parents: Parents(commit.parents))
+        }
         return commit
+    }
+
+    private func node(_ id: ObjectID) throws(VaultError) -> Node {
+        if let known = kept.withLock({ $0.nodes[id] }) { return known }
+        let commit = try commit(id)
+        return Node(timestampMs: commit.timestampMs, parents: Parents(commit.parents))
+    }
+
+    /// When a commit was made, milliseconds since 1970.
+    func time(_ id: ObjectID) throws(VaultError) -> Int64 {
+        try node(id).timestampMs
     }
 
     /// The root tree of a commit.
@@ -39,7 +103,7 @@ final class CommitGraph: Sendable {
 
     /// The parents to walk to; none at a recorded shallow boundary.
     func parents(_ id: ObjectID) throws(VaultError) -> [ObjectID] {
-        boundaries.contains(id) ? [] : try commit(id).parents
+        boundaries.contains(id) ? [] : try node(id).parents.all
     }
 
     /// Everything reachable from the starts, the starts included, except what lies at or behind `stops`.
@@ -116,46 +180,6 @@ final class CommitGraph: Sendable {
             let fromRight = try ancestors(of: [right])
             return (fromLeft.subtracting(fromRight).count, fromRight.subtracting(fromLeft).count)
         }
-    }
-
-    /// All merge bases: common ancestors that are no ancestor of another common ancestor.
-    func mergeBases(_ left: ObjectID, _ right: ObjectID) throws(VaultError) -> [ObjectID] {
-        let fromLeft = try ancestors(of: [left])
-        if fromLeft.contains(right) { return [right] }
-        // The first common commits met on every way down from the right; anything below them is dominated or met
-        // on another way.
-        var candidates: Set<ObjectID> = []
-        var seen: Set<ObjectID> = [right]
-        var pending = [right]
-        while let id = pending.popLast() {
-            if fromLeft.contains(id) {
-                candidates.insert(id)
-                continue
-            }
-            for parent in try parents(id) where seen.insert(parent).inserted { pending.append(parent) }
-        }
-        guard candidates.count > 1 else { return Array(candidates) }
-        var dominated: Set<ObjectID> = []
-        var below: Set<ObjectID> = []
-        var queue: [ObjectID] = []
-        for id in candidates { queue.append(contentsOf: try parents(id)) }
-        while let id = queue.popLast() {
-            guard below.insert(id).inserted else { continue }
-            if candidates.contains(id) { dominated.insert(id) }
-            queue.append(contentsOf: try parents(id))
-        }
-        return candidates.subtracting(dominated).sorted()
-    }
-
-    /// One merge base, the same one every time: the newest, then the smallest id (spec 05 §7).
-    func mergeBase(_ left: ObjectID, _ right: ObjectID) throws(VaultError) -> ObjectID? {
-        var best: (id: ObjectID, time: Int64)?
-        for id in try mergeBases(left, right) {
-            let time = try commit(id).timestampMs
-            if let current = best, current.time > time || (current.time == time && current.id < id) { continue }
-            best = (id, time)
-        }
-        return best?.id
     }
 }
 

@@ -10,58 +10,65 @@ struct HistoryWalk {
     /// may come after it. Otherwise no commit comes before any of its children.
     var isLazy = true
 
-    /// Calls `visit` for the commits reachable from `starts`, within `included` where given; false stops the walk.
+    /// Calls `visit` for the commits reachable from `starts`, within `included` where given, with those of their parents
+    /// that are walked to; false stops the walk.
     func run(
-        from starts: [ObjectID], within included: Set<ObjectID>?, _ visit: (ObjectID, CommitObject) throws -> Bool
+        from starts: [ObjectID], within included: Set<ObjectID>?,
+        _ visit: (ObjectID, CommitObject, [ObjectID]) throws -> Bool
     ) throws {
+        if !isLazy { return try inOrder(from: starts, within: included, visit) }
         var seen: Set<ObjectID> = []
         var ready = CommitHeap()
         func meet(_ id: ObjectID, notAfter limit: Int64) throws {
             guard included?.contains(id) ?? true, seen.insert(id).inserted else { return }
-            ready.push(id, min(try graph.commit(id).timestampMs, limit))
+            ready.push(id, min(try graph.time(id), limit))
         }
-        if !isLazy { return try inOrder(from: starts, within: included ?? graph.ancestors(of: starts), visit) }
         for start in starts { try meet(start, notAfter: .max) }
         while let (id, time) = ready.popTimed() {
-            guard try visit(id, graph.commit(id)) else { return }
-            let parents = try graph.parents(id)
-            for parent in firstParent ? Array(parents.prefix(1)) : parents { try meet(parent, notAfter: time) }
+            let parents = try parents(id, within: included)
+            guard try visit(id, graph.commit(id), parents) else { return }
+            for parent in parents { try meet(parent, notAfter: time) }
         }
     }
-    private func inOrder(
-        from starts: [ObjectID], within included: Set<ObjectID>,
-        _ visit: (ObjectID, CommitObject) throws -> Bool
-    ) throws {
-        func parents(_ id: ObjectID) throws -> [ObjectID] {
-            let all = try graph.parents(id)
-            var unique: [ObjectID] = []
-            for parent in firstParent ? Array(all.prefix(1)) : all
-            where included.contains(parent) && !unique.contains(parent) {
-                unique.append(parent)
-            }
-            return unique
+
+    /// The parents to walk to, each once.
+    private func parents(_ id: ObjectID, within included: Set<ObjectID>?) throws(VaultError) -> [ObjectID] {
+        let all = try graph.parents(id)
+        if all.count < 2 { return all.filter { included?.contains($0) ?? true } }
+        var unique: [ObjectID] = []
+        for parent in firstParent ? Array(all.prefix(1)) : all
+        where (included?.contains(parent) ?? true) && !unique.contains(parent) {
+            unique.append(parent)
         }
+        return unique
+    }
+
+    private func inOrder(
+        from starts: [ObjectID], within included: Set<ObjectID>?,
+        _ visit: (ObjectID, CommitObject, [ObjectID]) throws -> Bool
+    ) throws {
         // Children not yet shown, per commit: a commit is ready when none is left.
-        var children: [ObjectID: Int] = [:]
+        var children: [ObjectID: Int32] = [:]
         var pending: [ObjectID] = []
-        for start in starts where included.contains(start) && children[start] == nil {
+        for start in starts where (included?.contains(start) ?? true) && children[start] == nil {
             children[start] = 0
             pending.append(start)
         }
         let roots = pending
         while let id = pending.popLast() {
-            for parent in try parents(id) {
+            for parent in try parents(id, within: included) {
                 if children[parent] == nil { pending.append(parent) }
                 children[parent, default: 0] += 1
             }
         }
         var ready = CommitHeap()
-        for start in roots where children[start] == 0 { ready.push(start, try graph.commit(start).timestampMs) }
+        for start in roots where children[start] == 0 { ready.push(start, try graph.time(start)) }
         while let id = ready.pop() {
-            guard try visit(id, graph.commit(id)) else { return }
-            for parent in try parents(id) {
+            let parents = try parents(id, within: included)
+            guard try visit(id, graph.commit(id), parents) else { return }
+            for parent in parents {
                 children[parent, default: 1] -= 1
-                if children[parent] == 0 { ready.push(parent, try graph.commit(parent).timestampMs) }
+                if children[parent] == 0 { ready.push(parent, try graph.time(parent)) }
             }
         }
     }

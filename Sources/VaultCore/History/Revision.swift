@@ -1,15 +1,18 @@
 internal import VaultFormat
 
 /// Finds commits by the ways people name them (spec 10 A.6, B.12): `HEAD`, `@`, `REV~n`, `REV^n`, `@{n}`, ids,
-/// unique prefixes of at least four hex digits, branch names, `REMOTE/BRANCH`.
+/// unique prefixes of at least four hex digits, tags, branch names, `REMOTE/BRANCH`.
 struct RevisionResolver {
     let vault: Vault
     let state: CloneState
     let graph: CommitGraph
 
+    /// The longest chain of parents a `~n` may ask for.
+    private static let longestStep = 1_000_000
+
     /// The commit a revision names.
     ///
-    /// - Throws: `revisionNotFound`, also when it is ambiguous.
+    /// - Throws: `revisionNotFound`, also when it is ambiguous; `signatureBad` for a tag that does not verify.
     func resolve(_ text: String) throws(VaultError) -> ObjectID {
         var base = text[...]
         var steps: [(Character, Int)] = []
@@ -38,7 +41,7 @@ struct RevisionResolver {
         guard let start = text.lastIndex(where: { $0 == "~" || $0 == "^" }) else { return nil }
         let digits = text[text.index(after: start)...]
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-        guard let count = digits.isEmpty ? 1 : Int(digits), count <= 1_000_000 else { return nil }
+        guard let count = digits.isEmpty ? 1 : Int(digits), count <= longestStep else { return nil }
         return (text[start], count, start)
     }
 
@@ -51,12 +54,40 @@ struct RevisionResolver {
         }
         if let id = try reflogEntry(text) { return id }
         if let id = try? ObjectID(text) {
-            guard try vault.store.holds(id), (try? graph.commit(id)) != nil else { throw Self.notFound(whole) }
+            guard try vault.store.holds(id), (try? graph.tree(of: id)) != nil else { throw Self.notFound(whole) }
             return id
         }
-        if let id = try branchHead(text) { return id }
-        if let id = try prefix(text, whole: whole) { return id }
-        throw Self.notFound(whole)
+        if text.hasPrefix("tag:") {
+            guard let entry = liveTag(String(text.dropFirst(4))) else { throw Self.notFound(whole) }
+            return try commit(of: entry)
+        }
+        if text.contains("/"), let id = try remoteHead(text) { return id }
+        return try named(text, whole: whole)
+    }
+
+    /// What a plain word names, as a branch, a tag or the beginning of an id; one of these only.
+    private func named(_ text: String, whole: String) throws(VaultError) -> ObjectID {
+        let tag = liveTag(text)
+        let branches = branches(named: text)
+        let commits = try commits(startingWith: text)
+        let meanings =
+            (tag == nil ? [] : ["a tag"]) + (branches.isEmpty ? [] : ["a branch"])
+            + (commits.isEmpty ? [] : ["the beginning of a commit's id"])
+        guard meanings.count < 2 else {
+            let hint = tag != nil ? "tag:\(text)" : branches.first.map(\.branchID.text)
+            throw Self.ambiguous(whole, meanings.joined(separator: " and "), hint: hint)
+        }
+        if let tag { return try commit(of: tag) }
+        if let branch = branches.first {
+            guard branches.count == 1 else { throw Self.ambiguous(whole, "\(branches.count) branches") }
+            guard let head = try vault.localHead(of: branch, state) else {
+                throw VaultError(.revisionNotFound, "the branch '\(text)' has no commits in this clone")
+            }
+            return head
+        }
+        guard let found = commits.first else { throw Self.notFound(whole) }
+        guard commits.count == 1 else { throw Self.ambiguous(whole, "the beginning of \(commits.count) commits' ids") }
+        return found
     }
 
     /// `@{n}` or `HEAD@{n}`: where the head was n moves ago.
@@ -68,18 +99,37 @@ struct RevisionResolver {
         return moves[moves.count - 1 - count].new
     }
 
-    private func branchHead(_ text: String) throws(VaultError) -> ObjectID? {
-        if let slash = text.firstIndex(of: "/") {
-            let name = String(text[text.index(after: slash)...])
-            guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }),
-                let url = try address(of: String(text[..<slash]))
-            else { return nil }
-            return try vault.seenHead(at: vault.place(of: url), ref: branch.headRefID)?.commit
+    // MARK: branches
+
+    /// Branches of a name or id; those of clones, whose names repeat, only where no named one has it.
+    private func branches(named text: String) -> [BranchRecord] {
+        let all = state.index.branches.filter { $0.name == text || $0.branchID.text == text }
+        let named = all.filter { $0.type == .named }
+        return named.isEmpty ? all : named
+    }
+
+    /// `origin/current`: the head of a remote's branch when it was last seen.
+    private func remoteHead(_ text: String) throws(VaultError) -> ObjectID? {
+        guard let slash = text.firstIndex(of: "/") else { return nil }
+        let name = String(text[text.index(after: slash)...])
+        guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }),
+            let url = try address(of: String(text[..<slash]))
+        else { return nil }
+        return try vault.seenHead(at: vault.place(of: url), ref: branch.headRefID)?.commit
+    }
+
+    /// The head that this clone's branch had at a remote when it was last seen.
+    /// - Throws: `remoteNotFound` when there is no such remote or it was never read.
+    func remoteHead(_ name: String) throws(VaultError) -> ObjectID {
+        guard let url = try address(of: name) else {
+            throw VaultError(.remoteNotFound, "there is no remote '\(name)'", hint: "vaultctl remote")
         }
-        guard let branch = state.index.branches.first(where: { $0.name == text || $0.branchID.text == text }) else {
-            return nil
+        guard let head = try vault.seenHead(at: vault.place(of: url), ref: state.namedBranch.headRefID)?.commit else {
+            throw VaultError(
+                .remoteNotFound, "the branch '\(state.namedBranch.name)' of the remote '\(name)' was never read",
+                hint: "vaultctl fetch")
         }
-        return try vault.localHead(of: branch, state)
+        return head
     }
 
     /// The address of a remote; `origin` is the default one where none has that name.
@@ -89,21 +139,61 @@ struct RevisionResolver {
         return remote == Vault.originName ? try vault.recordedServer() : nil
     }
 
-    private func prefix(_ text: String, whole: String) throws(VaultError) -> ObjectID? {
+    // MARK: tags
+
+    /// The tag that a revision is, by name or as `tag:NAME`; nil when it is something else.
+    func tag(_ text: String) throws(VaultError) -> TagInfo? {
+        guard text != "HEAD", let entry = liveTag(text.hasPrefix("tag:") ? String(text.dropFirst(4)) : text) else {
+            return nil
+        }
+        return try vault.tag(entry, state)
+    }
+
+    private func liveTag(_ name: String) -> TagEntry? {
+        state.index.tag(named: name).flatMap { $0.isDeleted ? nil : $0 }
+    }
+
+    /// The commit of a tag that verifies; others are not followed (spec 02 §10).
+    private func commit(of entry: TagEntry) throws(VaultError) -> ObjectID {
+        let found = try vault.tag(entry, state)
+        guard found.signature == .verified else {
+            throw VaultError(
+                .signatureBad, "the tag '\(entry.name)' is not followed: its signature is \(found.signature.rawValue)",
+                object: found.id.text)
+        }
+        return found.target
+    }
+
+    // MARK: prefixes
+
+    /// The commits that a prefix of at least four hex digits begins.
+    private func commits(startingWith text: String) throws(VaultError) -> [ObjectID] {
         let hex = (text.hasPrefix("obj-cas-imm-") ? String(text.dropFirst(12)) : text).lowercased()
         guard (4...32).contains(hex.utf8.count),
             hex.utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-        else { return nil }
-        // Trees and blobs never count: only what history reaches is looked at.
-        let starts = [state.head, try vault.refs.commit(of: state.namedBranch.headRefID)].compactMap { $0 }
-        let matches = try graph.ancestors(of: starts).filter { $0.hex.hasPrefix(hex) }
-        guard matches.count < 2 else {
-            throw VaultError(.revisionNotFound, "'\(whole)' is ambiguous: \(matches.count) commits begin with it")
+        else { return [] }
+        let candidates = try vault.store.allIDs().filter { $0.hex.hasPrefix(hex) && (try? graph.tree(of: $0)) != nil }
+        guard !candidates.isEmpty else { return [] }
+        // Trees and blobs never count, whatever they look like: only what history reaches is a commit.
+        var starts = [state.head].compactMap { $0 }
+        for branch in state.index.branches {
+            if let head = try vault.refs.commit(of: branch.headRefID), try vault.store.holds(head) {
+                starts.append(head)
+            }
         }
-        return matches.first
+        let reachable = AncestorSet(graph: graph, of: Array(Set(starts)))
+        var found: [ObjectID] = []
+        for id in candidates.sorted() where try reachable.contains(id) { found.append(id) }
+        return found
     }
 
     static func notFound(_ text: String) -> VaultError {
         VaultError(.revisionNotFound, "no commit is named '\(text)'", hint: "vaultctl log")
+    }
+
+    private static func ambiguous(_ text: String, _ meanings: String, hint: String? = nil) -> VaultError {
+        VaultError(
+            .revisionNotFound, "'\(text)' is ambiguous: it is \(meanings)",
+            hint: hint.map { "write \($0)" } ?? "vaultctl log")
     }
 }

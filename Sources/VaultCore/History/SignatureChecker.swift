@@ -28,7 +28,7 @@ final class SignatureChecker: Sendable {
         return commit.verify(with: key) ? .verified : .bad
     }
 
-    private func key(_ id: KeyID) -> P256PublicKey? {
+    func key(_ id: KeyID) -> P256PublicKey? {
         if let known = cache.withLock({ $0[id] }) { return known }
         let key = load(id)
         cache.withLock { $0[id] = .some(key) }
