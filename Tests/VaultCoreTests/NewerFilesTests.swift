@@ -13,7 +13,7 @@ struct NewerFilesTests {
     private static let own = "a/.sg_vault/local/vaultctl"
 
     init() async throws {
-        keys = try SceneKeys()
+        keys = try SceneKeys.shared()
         scene = VaultScene(keys: keys, on: InMemoryFileSystem(clock: VaultScene.clock), seed: 1)
         let vault = try scene.create("a")
         try scene.put("one", at: "one.txt", in: "a")
