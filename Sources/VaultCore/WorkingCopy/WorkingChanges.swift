@@ -125,8 +125,9 @@ struct ChangeDetector: Sendable {
             return hash == entry.contentHash ? .unchanged(StatKey(status)) : .modified
         } catch let error as Errno {
             switch error {
-            case .noSuchFile, .notADirectory: return .vanished
-            case .tooManyLinks: return .notRegular
+            case .noSuchFile: return .vanished
+            // A folder on the way was replaced by a file or a link since the scan: the next look tells which.
+            case .notADirectory, .tooManyLinks: return .notRegular
             default: return .unreadable
             }
         }
