@@ -65,7 +65,8 @@ unit: needs
 	$(SWIFT) test --no-parallel $(DEBUG_FLAGS) 2>&1 | tee build/unit.log
 
 interop: build
-	@python=$$(interop/setup.sh)
+	@interop/needs.sh interop
+	python=$$(interop/setup.sh)
 	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/run.py $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED)) \
 		$(if $(ROUNDS),--rounds $(ROUNDS)) | tee build/interop.log
 

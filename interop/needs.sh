@@ -2,7 +2,7 @@
 # Makes sure that what building and testing needs is there. Installs Debian packages that are missing when it may
 # (as root, with apt-get), otherwise says which they are. Does nothing, and asks no network, when all is there.
 #
-#     needs.sh [bench | counts]      also what these measure with; they leave out what stays missing
+#     needs.sh [bench | counts | interop]     also what these work with; they leave out what stays missing
 set -euo pipefail
 
 missing=()
@@ -25,6 +25,11 @@ bench)
     have restic || wished+=(restic)
     have borg || wished+=(borgbackup)
     have age || wished+=(age)
+    have curl || wished+=(curl)
+    have wrk || wished+=(wrk)
+    ;;
+interop)
+    have nghttpx || wished+=(nghttp2-proxy)
     ;;
 counts)
     have strace || wished+=(strace)

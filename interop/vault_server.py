@@ -3,12 +3,12 @@
 tombstone rules, over memory (or a folder). Loopback only, standard library only.
 
   vault_server.py PORT [--token T] [--dir FOLDER] [--presigned] [--ranges] [--log FILE.jsonl] [--port-file F]
-                       [--ends-with-stdin] [--tls-cert F --tls-key F]
+                       [--ends-with-stdin] [--tls-cert F --tls-key F] [--brief-log]
 
-PORT 0 takes a free one, which --port-file names. Test control (never on a real server):
+PORT 0 takes a free one, which --port-file names. --brief-log: lengths instead of headers and bodies in the log. Test control (never on a real server):
   POST /_test/fault   {"match": "part of METHOD path", "body_has": "part", "count": 1, "skip": 0, "when": "before" |
-                       "after", "status": 503 | "drop" | "stall" | "truncate" | "garbage", "headers": {}, "body": "",
-                       "seconds": 5}     queue one fault rule
+                       "after", "status": 503 | "drop" | "stall" | "truncate" | "garbage" | "endless",
+                       "headers": {}, "body": "", "seconds": 5}     queue one fault rule
   POST /_test/hook    {"match": ..., "body_has": ..., "command": "shell command"}  run once, before the request
   POST /_test/plant   {"vault": ..., "file": ..., "data": base64 or null}   change a file behind the server's back
   GET  /_test/log     exchanges so far;   POST /_test/reset   clear faults, hooks and the log (not the data)
@@ -21,7 +21,7 @@ ap = argparse.ArgumentParser()
 ap.add_argument('port', type=int); ap.add_argument('--token', default=''); ap.add_argument('--dir', default='')
 ap.add_argument('--presigned', action='store_true'); ap.add_argument('--log', default='')
 ap.add_argument('--ranges', action='store_true'); ap.add_argument('--port-file', default='')
-ap.add_argument('--ends-with-stdin', action='store_true')
+ap.add_argument('--ends-with-stdin', action='store_true'); ap.add_argument('--brief-log', action='store_true')
 ap.add_argument('--tls-cert', default=''); ap.add_argument('--tls-key', default='')
 args = ap.parse_args()
 
@@ -116,6 +116,13 @@ class Handler(BaseHTTPRequestHandler):
             try: self.connection.shutdown(socket.SHUT_RDWR)
             except OSError: pass
             return
+        if kind == 'endless':
+            # An error whose body goes on until the other side hangs up.
+            self.note(body, 500, b''); self.close_connection = True
+            self.send_response(500); self.end_headers()
+            try:
+                while True: self.wfile.write(b'x' * 65536)
+            except OSError: return
         if kind == 'garbage': kind, fault = 200, dict(fault, body=fault.get('body') or '<html>not what you asked for</html>')
         text = fault['body'].encode() if fault.get('body') else dict(detail='injected')
         text = self.encoded(text)
@@ -123,7 +130,9 @@ class Handler(BaseHTTPRequestHandler):
         self.reply(int(kind), text, headers=fault.get('headers'))
 
     def note(self, body, status, sent):
-        e = dict(method=self.command, path=self.path, headers=dict(self.headers.items()), body_b64=b64(body), status=status, response_b64=b64(sent))
+        e = dict(method=self.command, path=self.path, status=status)
+        if args.brief_log: e.update(received=len(body), sent=len(sent))
+        else: e.update(headers=dict(self.headers.items()), body_b64=b64(body), response_b64=b64(sent))
         with LOCK:
             LOG.append(e)
             if args.log:
@@ -254,10 +263,11 @@ class Handler(BaseHTTPRequestHandler):
             return 200, dict(upload_id=uid, part_urls=[dict(part_number=i, upload_url=f'{self.base()}/_s3/{vault}/part/{uid}/{i}?sig=1') for i in range(1, n + 1)], part_size=part), J, None
         if step == 'cancel':
             UPLOADS.pop(doc['upload_id'], None); return 200, dict(status='cancelled'), J, None
-        parts = UPLOADS.pop(doc['upload_id']); data = b''
+        parts = UPLOADS.pop(doc['upload_id']); data = []
         for p in sorted(doc['parts'], key=lambda p: p['part_number']):
             assert p['etag'] == f'"{hashlib.md5(parts[p["part_number"]]).hexdigest()}"', 'InvalidPart'
-            data += parts[p['part_number']]
+            data.append(parts[p['part_number']])
+        data = b''.join(data)
         FILES[(vault, doc['file_id'])] = data
         return 200, dict(status='ok', etag=f'"{hashlib.md5(data).hexdigest()}-{len(parts)}"'), J, None
 

@@ -19,8 +19,6 @@ struct symbol {
 static int fill(void *handle) {
     const struct symbol symbols[] = {
         {"curl_global_init", (void **)&vc_library.global_init},
-        {"curl_version_info", (void **)&vc_library.version_info},
-        {"curl_version", (void **)&vc_library.version},
         {"curl_easy_init", (void **)&vc_library.easy_init},
         {"curl_easy_cleanup", (void **)&vc_library.easy_cleanup},
         {"curl_easy_setopt", (void **)&vc_library.easy_setopt},
@@ -69,8 +67,4 @@ int vc_load(void) {
 
 const char *vc_load_error(void) {
     return load_error;
-}
-
-const char *vc_version(void) {
-    return is_loaded ? vc_library.version() : "";
 }

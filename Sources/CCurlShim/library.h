@@ -11,8 +11,6 @@
 
 struct vc_library {
     CURLcode (*global_init)(long flags);
-    curl_version_info_data *(*version_info)(CURLversion age);
-    char *(*version)(void);
     CURL *(*easy_init)(void);
     void (*easy_cleanup)(CURL *easy);
     CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);

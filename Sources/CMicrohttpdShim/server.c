@@ -33,6 +33,8 @@ struct ms_server {
     atomic_uint active;
     atomic_uint connection_count;
     atomic_int draining;
+    // The listening socket once the library has let go of it; -1 before.
+    int listening;
     // Guards the list: a descriptor in it is open as long as the lock is held.
     pthread_mutex_t mutex;
     struct connection *first;
@@ -256,6 +258,7 @@ struct ms_server *ms_start(const struct ms_options *options, const struct ms_han
     struct ms_server *server = calloc(1, sizeof *server);
     if (!server) return NULL;
     server->handlers = *handlers;
+    server->listening = -1;
     server->idle_ms = (int64_t)options->idle_seconds * 1000;
     server->slowest_rate = options->slowest_rate > 0 ? options->slowest_rate : 1;
     pthread_mutex_init(&server->mutex, NULL);
@@ -288,8 +291,10 @@ struct ms_server *ms_start(const struct ms_options *options, const struct ms_han
 
 void ms_drain(struct ms_server *server) {
     if (atomic_exchange(&server->draining, 1)) return;
-    MHD_socket listening = ms_library.quiesce_daemon(server->daemon);
-    if (listening >= 0) close(listening);
+    server->listening = ms_library.quiesce_daemon(server->daemon);
+    // Refuses clients at once. Not closed yet: a thread of the library may be about to use it, and would then meet
+    // whatever got its number.
+    if (server->listening >= 0) shutdown(server->listening, SHUT_RD);
 }
 
 unsigned ms_active(struct ms_server *server) {
@@ -302,6 +307,7 @@ unsigned ms_connections(struct ms_server *server) {
 
 void ms_stop(struct ms_server *server) {
     ms_library.stop_daemon(server->daemon);
+    if (server->listening >= 0) close(server->listening);
     pthread_mutex_destroy(&server->mutex);
     free(server);
 }

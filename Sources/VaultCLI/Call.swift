@@ -14,6 +14,7 @@ final class Call: Sendable {
     let isJSON: Bool
     /// The key that the options or the environment gave.
     let givenKey = GivenText()
+    private let openTrace = Locked<TraceLog?>(nil)
     private let loadedSettings = Locked<Settings?>(nil)
     private let chosenColour = Locked<Colour?>(nil)
     private let answered = Locked(false)
@@ -36,7 +37,16 @@ final class Call: Sendable {
 
     /// The same call with its results going elsewhere.
     func with(output: Output) -> Call {
-        Call(verb: verb, arguments: arguments, surroundings: surroundings, output: output, messages: messages)
+        let call = Call(
+            verb: verb, arguments: arguments, surroundings: surroundings, output: output, messages: messages)
+        call.trace = trace
+        return call
+    }
+
+    /// Where the steps of the run are written to, if anywhere.
+    var trace: TraceLog? {
+        get { openTrace.withLock { $0 } }
+        set { openTrace.withLock { $0 = newValue } }
     }
 
     // MARK: options

@@ -69,6 +69,8 @@ package struct CommandLineTool: Sendable {
             output: Output(sink: surroundings.standardOutput), messages: messages)
         do {
             try direct.checkOptions()
+            direct.trace = TraceLog.opened(for: direct)
+            direct.trace?.began(verb.name)
             let pager =
                 verb.pages
                 ? try PagedOutput.make(for: arguments, surroundings: surroundings, settings: direct.settings) : nil
@@ -96,6 +98,12 @@ package struct CommandLineTool: Sendable {
 
     /// Flushes, tells what went wrong, and gives the exit code.
     private func conclude(_ call: Call, _ pager: PagedOutput?, _ outcome: Result<ExitCode, any Error>) -> Int32 {
+        let code = told(call, pager, outcome)
+        call.trace?.ended(exit: code)
+        return code
+    }
+
+    private func told(_ call: Call, _ pager: PagedOutput?, _ outcome: Result<ExitCode, any Error>) -> Int32 {
         call.messages.eraseProgress()
         defer { pager?.finish() }
         do {

@@ -11,6 +11,8 @@ struct Failure {
     let hint: String?
     let path: String?
     let object: String?
+    /// What a server said beside its refusal.
+    let answer: VaultError.Answer?
     /// Cause and place, shown with `-vv` only.
     let details: String?
 
@@ -29,6 +31,7 @@ struct Failure {
         hint = known.hint.map(told)
         path = known.path.map(secrets.redacted)
         object = known.object.map(secrets.redacted)
+        answer = known.answer
         let cause = known.cause.map { "\($0) at " } ?? ""
         details = secrets.redacted(TextSafety.line(cause + known.location))
     }

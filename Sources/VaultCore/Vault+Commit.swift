@@ -57,11 +57,8 @@ private struct CommitOperation: ~Copyable {
         let state = try vault.loadState()
         try Vault.checkWritable(state.index)
         try vault.refusePartial(state.config, "commit")
-        if try vault.files.read("merge_state.json") != nil {
-            throw VaultError(
-                .mergeInProgress, "a merge is in progress; this version can not finish it",
-                hint: "finish or abort it with the tool that started it")
-        }
+        let merge = try vault.mergeState()
+        if let merge { try check(merge, state) }
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
@@ -74,7 +71,27 @@ private struct CommitOperation: ~Copyable {
         changes.deleted.removeAll { notStored.contains($0.path) }
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
         let stored = try encrypt(changes, state: state, batch: batch)
-        return try record(changes, stored, state: state, graph: graph, trees: trees, batch: batch)
+        return try record(changes, stored, merge, state: state, graph: graph, trees: trees, batch: batch)
+    }
+
+    /// Refuses to end a merge that is not ready.
+    private func check(_ merge: MergeState, _ state: CloneState) throws(VaultError) {
+        if let first = merge.conflicts.first {
+            let more = merge.conflicts.count > 1 ? " and \(merge.conflicts.count - 1) more" : ""
+            throw VaultError(
+                .conflicts, "the merge has unresolved conflicts: \(first)\(more)", hint: "vaultctl resolve --list",
+                path: first.description)
+        }
+        guard options.paths.isEmpty, !options.amend else {
+            throw VaultError(
+                .mergeInProgress, "a merge is in progress, and its commit takes everything",
+                hint: "vaultctl merge --continue")
+        }
+        guard merge.theirs != nil, merge.ours == nil || merge.ours == state.head else {
+            throw VaultError(
+                .mergeInProgress, "the branch has moved since the merge began; its commit would undo that",
+                hint: "finish or abort it with the tool that started it")
+        }
     }
 
     /// Refuses what can not be recorded truthfully.
@@ -186,8 +203,8 @@ private struct CommitOperation: ~Copyable {
     }
 
     private func record(
-        _ changes: WorkingChanges, _ stored: [Stored], state: CloneState, graph: CommitGraph, trees: TreeReader,
-        batch: ObjectBatch
+        _ changes: WorkingChanges, _ stored: [Stored], _ merge: MergeState?, state: CloneState, graph: CommitGraph,
+        trees: TreeReader, batch: ObjectBatch
     ) throws -> CommitResult {
         let headCommit = try state.head.map { (id) throws(VaultError) in try graph.commit(id) }
         var edits: [TreeEditor.Edit] = []
@@ -202,8 +219,9 @@ private struct CommitOperation: ~Copyable {
         let editor = TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
         let tree = try editor.apply(edits, to: headCommit?.treeID)
         let named = state.namedBranch.name
-        let parents = try parents(state, headCommit)
-        if tree == headCommit?.treeID, !options.allowEmpty, !(options.amend && options.message != nil) {
+        var parents = try parents(state, headCommit)
+        if let theirs = merge?.theirs, !parents.contains(theirs) { parents.append(theirs) }
+        if tree == headCommit?.treeID, merge == nil, !options.allowEmpty, !(options.amend && options.message != nil) {
             updateCache(changes, stored, edits, tree: tree)
             return CommitResult(
                 commit: nil, branch: named, changes: Changes(), skipped: changes.skipped, signed: false)
@@ -214,12 +232,13 @@ private struct CommitOperation: ~Copyable {
         }
         let builder = CommitBuilder(
             cipher: vault.cipher, random: vault.environment.random, branch: state.cloneBranch, key: key)
-        let message = try message(real, amending: headCommit)
+        let message = try message(real, amending: headCommit, merge, state)
         let (id, commit) = try builder.build(
             tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
         try batch.commit()
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
+        if merge != nil { try MergeState.remove(vault.files) }
         updateCache(changes, stored, edits, tree: tree)
         try vault.recordCheckout(
             added: stored.map(\.path), removed: changes.deleted.map(\.path), config: state.config,
@@ -253,8 +272,13 @@ private struct CommitOperation: ~Copyable {
         return head.parents
     }
 
-    private func message(_ changes: Changes, amending head: CommitObject?) throws(VaultError) -> String {
+    private func message(
+        _ changes: Changes, amending head: CommitObject?, _ merge: MergeState?, _ state: CloneState
+    ) throws(VaultError) -> String {
         if let message = options.message, !message.isEmpty { return message }
+        if let merge {
+            return merge.message ?? "Merge \(state.namedBranch.name) into \(state.cloneBranch?.name ?? "local")"
+        }
         if options.amend, let head { return try vault.message(of: head) }
         // The reference's own words (spec 02 §5.4), so that both tools' histories read alike.
         return "Commit: \(changes.added.count) added, \(changes.modified.count) modified, "

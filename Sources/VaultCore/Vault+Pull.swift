@@ -6,16 +6,17 @@ extension Vault {
     /// Brings the remote's commits here and into the working copy: by fast-forward, or by a clean three-way merge
     /// (spec 05 §7).
     ///
-    /// - Throws: `conflicts` when both sides changed a path differently, `dirtyTree` when uncommitted work would be
-    ///   overwritten, `refRewound`, `signatureBad`, `objectMissing`, `objectCorrupt`, `notFastForward`, or what the
-    ///   remote throws. The working copy and the head are as before then.
+    /// Where both sides changed a path differently the working copy gets everything else, theirs is laid beside ours,
+    /// and the merge waits for `resolve` and a commit.
+    ///
+    /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `signatureBad`, `objectMissing`,
+    ///   `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
+    ///   the remote throws. The working copy and the head are as before then.
     public func pull(
         from remote: any Remote, _ options: PullOptions = PullOptions(), observer: any Observer = SilentObserver()
     ) async throws -> PullResult {
         let lock = try lock()
-        if try mergeState() != nil {
-            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
-        }
+        try refuseDuringMerge()
         var fetched = try await Incoming(
             vault: self, remote: remote, acceptRewind: options.acceptRewind, observer: observer
         ).fetch(lock.scratch)
@@ -25,6 +26,32 @@ extension Vault {
         return try PullOperation(
             vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
         ).run()
+    }
+
+    /// Brings another named branch of the remote here, its index included, so that it can be switched to.
+    ///
+    /// - Throws: `branchNotFound` when the vault has no such branch; otherwise as `fetch`.
+    public func fetchBranch(
+        _ name: String, from remote: any Remote, observer: any Observer = SilentObserver()
+    ) async throws -> FetchResult {
+        _ = try await fetch(from: remote, observer: observer)
+        let lock = try lock()
+        let state = try loadState()
+        guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }) else {
+            throw VaultError(.branchNotFound, "the vault has no branch '\(name)'", object: name)
+        }
+        let incoming = try await Incoming(
+            vault: self, remote: remote, acceptRewind: false, observer: observer, branch: branch
+        ).fetch(lock.scratch)
+        let old = try refs.commit(of: branch.headRefID)
+        if let head = incoming.snapshot.head, let bytes = incoming.snapshot.refBytes,
+            try refs.bytes(of: .ref(branch.headRefID)) != bytes, branch.branchID != state.namedBranch.branchID
+        {
+            try storeRef(branch.headRefID, old: old, new: head, bytes: bytes, scratch: lock.scratch)
+        }
+        return FetchResult(
+            refs: [FetchResult.RefMove(branch: name, old: old, new: incoming.snapshot.head, isRewind: false)],
+            objects: incoming.objects, bytes: incoming.bytes)
     }
 
     /// Brings the remote's commits here, and notes its heads, without touching the working copy or any ref.
@@ -53,6 +80,8 @@ private struct Incoming {
     let remote: any Remote
     let acceptRewind: Bool
     let observer: any Observer
+    /// The branch to fetch; nil for the one that is worked on.
+    var branch: BranchRecord?
 
     struct Fetched {
         var state: CloneState
@@ -65,7 +94,7 @@ private struct Incoming {
     func fetch(_ scratch: ScratchArea) async throws -> Fetched {
         var state = try vault.loadState()
         try vault.refusePartial(state.config, "pull")
-        let ref = state.namedBranch.headRefID
+        let ref = (branch ?? state.namedBranch).headRefID
         var baselines: RemoteHeads
         do throws(VaultError) { baselines = try vault.acceptedHeads(of: remote, state) } catch {
             guard error.code == .refRewound, acceptRewind else { throw error }
@@ -231,15 +260,18 @@ private struct PullOperation {
         _ move: WorkingCopyMove, _ graph: CommitGraph, _ trees: TreeReader, ours: ObjectID, theirs: ObjectID
     ) throws -> PullResult {
         let state = move.state
-        let base = try graph.mergeBase(ours, theirs).map { (id) throws(VaultError) in try graph.tree(of: id) }
+        let merge = BranchMerge(
+            vault: vault, move: move, graph: graph, trees: trees, mergesTexts: options.mergesTexts,
+            observer: observer)
         let message = "Merge \(state.namedBranch.name) into \(state.cloneBranch?.name ?? "local")"
-        let merged = try commitMerge(
-            graph, trees, base: base, ours: ours, theirs: theirs, parents: [ours, theirs], message: message)
-        let outcome = try move.run(to: merged, verb: "pull", accept: { try accept(theirs) }) {
-            try vault.moveRef(state.headRef, from: state.head, to: merged, scratch: scratch)
+        switch try merge.run(ours: ours, theirs: theirs, message: message, verb: "pull", accept: { try accept(theirs) })
+        {
+        case .merged(let commit, let outcome): return result(.merged, new: commit, outcome)
+        case .stopped(let conflicts, let outcome):
+            var stopped = result(.conflicts, new: ours, outcome)
+            stopped.conflicts = conflicts
+            return stopped
         }
-        try vault.recordOwnHead(merged, ref: state.headRef, scratch: scratch)
-        return result(.merged, new: merged, outcome)
     }
 
     /// Takes a rewound remote: own work is put on top of it in one commit (spec 05 §6.3).
@@ -255,8 +287,11 @@ private struct PullOperation {
             let base = try graph.mergeBase(ours, baseline ?? theirs)
                 .map { (id) throws(VaultError) in try graph.tree(of: id) }
             let name = state.cloneBranch?.name ?? "local"
-            target = try commitMerge(
-                graph, trees, base: base, ours: ours, theirs: theirs, parents: [theirs],
+            let merge = BranchMerge(
+                vault: vault, move: move, graph: graph, trees: trees, mergesTexts: options.mergesTexts,
+                observer: observer)
+            target = try merge.commit(
+                base: base, ours: ours, theirs: theirs,
                 message: "Re-apply \(name) work on top of the rewound \(state.namedBranch.name)")
         }
         let outcome = try move.run(to: target, verb: "pull", accept: { try accept(theirs) }) {
@@ -264,41 +299,6 @@ private struct PullOperation {
         }
         try vault.recordOwnHead(target, ref: state.headRef, scratch: scratch)
         return result(target == theirs ? .fastForward : .merged, new: target, outcome)
-    }
-
-    /// Merges two commits' trees and stores the commit, or refuses with the conflicting paths.
-    private func commitMerge(
-        _ graph: CommitGraph, _ trees: TreeReader, base: ObjectID?, ours: ObjectID, theirs: ObjectID,
-        parents: [ObjectID], message: String
-    ) throws -> ObjectID {
-        let state = incoming.state
-        try Vault.checkWritable(state.index)
-        let ourTree = try graph.tree(of: ours)
-        let theirTree = try graph.tree(of: theirs)
-        let merge = try ThreeWayMerge(trees: trees)
-            .merge(base: base, ours: ourTree, theirs: theirTree)
-        guard merge.conflicts.isEmpty else {
-            let shown = merge.conflicts.prefix(5).map(\.description).joined(separator: ", ")
-            throw VaultError(
-                .conflicts,
-                "both sides changed \(shown)\(merge.conflicts.count > 5 ? " and more" : ""); nothing was changed",
-                hint: "undo one side's change to these paths, commit, and pull again",
-                path: merge.conflicts.first?.description)
-        }
-        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
-        let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
-            .apply(merge.edits, to: ourTree)
-        if parents == [theirs], tree == theirTree { return theirs }
-        guard let branch = state.cloneBranch else {
-            throw VaultError(.readOnlyClone, "this clone can not make a merge commit")
-        }
-        let key = try vault.signingKey(branch)
-        if key == nil { observer.warning("this clone's signing key is not here; the merge is not signed") }
-        let (id, _) = try CommitBuilder(
-            cipher: vault.cipher, random: vault.environment.random, branch: branch, key: key
-        ).build(tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
-        try batch.commit()
-        return id
     }
 
     /// Verify-then-accept (spec 05 §6.5): everything was checked and is held; the remote's exact bytes become the
@@ -321,6 +321,6 @@ private struct PullOperation {
     ) -> PullResult {
         PullResult(
             outcome: outcome, branch: incoming.state.namedBranch.name, old: incoming.state.head, new: new,
-            changes: moved.changes, keptDirty: moved.keptDirty, notWritten: moved.notStored)
+            changes: moved.changes, keptDirty: moved.keptDirty, notWritten: moved.notStored, conflicts: [])
     }
 }

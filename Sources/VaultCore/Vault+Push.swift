@@ -26,7 +26,13 @@ extension Vault {
                 result.retries = round - 1
                 return result
             } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
-                _ = try await pull(from: remote, observer: observer)
+                let pulled = try await pull(from: remote, observer: observer)
+                guard pulled.outcome != .conflicts else {
+                    throw VaultError(
+                        .conflicts,
+                        "the remote moved, and both sides changed \(pulled.conflicts[0]); the merge waits for you",
+                        hint: "vaultctl resolve --list", path: pulled.conflicts[0].description)
+                }
                 environment.clock.sleep(milliseconds: try delay(round))
             }
         }
@@ -71,9 +77,7 @@ private struct PushOperation {
         var state = try vault.loadState()
         try Vault.checkWritable(state.index)
         try vault.refusePartial(state.config, "push")
-        if try vault.mergeState() != nil {
-            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
-        }
+        try vault.refuseDuringMerge()
         guard let own = state.cloneBranch, let head = state.head else {
             throw VaultError(.branchNotFound, "this clone has no commits of its own to push", hint: "clone again")
         }
@@ -108,7 +112,9 @@ private struct PushOperation {
             }
         }
         try enforcePolicy(state, graph, head: head, remoteHead: snapshot.head)
-        let plan = try plan(state, own, snapshot, graph, head: head, ref: ref)
+        let plan = try plan(
+            state, own, snapshot, graph, head: head, ref: ref,
+            known: try await heldHead(snapshot, except: ref))
         if options.dryRun {
             return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
         }
@@ -154,6 +160,21 @@ private struct PushOperation {
     private func snapshot(_ ref: RefID, isKnown: Bool) async throws -> RemoteSnapshot {
         if remote.createsOnWrite, !isKnown || options.force { return RemoteSnapshot(ref: ref) }
         return try await vault.snapshot(of: remote, ref: ref, toleratesDamage: options.force)
+    }
+
+    /// For a branch that the remote does not have: the head of another one there, whose objects need not be sent again.
+    private func heldHead(_ snapshot: RemoteSnapshot, except ref: RefID) async throws -> ObjectID? {
+        guard snapshot.head == nil, let index = snapshot.index else { return nil }
+        let others = index.branches.filter { $0.type == .named && $0.headRefID != ref }.map { FileID.ref($0.headRefID) }
+        guard !others.isEmpty else { return nil }
+        let found = try await remote.readAll(others)
+        for case .ref(let other) in others {
+            guard case .content(let bytes)? = found[.ref(other)], let head = try? vault.refs.decode(bytes, of: other),
+                try vault.store.holds(head)
+            else { continue }
+            return head
+        }
+        return nil
     }
 
     func moved(_ why: String) -> VaultError {
@@ -224,9 +245,9 @@ private struct PushOperation {
 
     private func plan(
         _ state: CloneState, _ own: BranchRecord, _ snapshot: RemoteSnapshot, _ graph: CommitGraph, head: ObjectID,
-        ref: RefID
+        ref: RefID, known: ObjectID?
     ) throws -> PublishPlan {
-        let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil }
+        let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil } ?? known
         let commits = try graph.exclusive(head, not: remoteHead).sorted()
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
         let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
@@ -312,6 +333,7 @@ private struct PushOperation {
         } else {
             try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch)
         }
+        try vault.recordPushed(state.namedBranch, scratch: scratch)
         try vault.files.remove("pending_registration.json")
     }
 

@@ -23,8 +23,13 @@ extension Vault {
             changes = found.changes
             look = found
         }
-        restrict(&changes, to: options.paths)
         let merge = try mergeState()
+        // The other side's copies are nothing that anybody added.
+        for path in merge?.conflicts ?? [] {
+            let copy = path.copied(for: path)
+            changes.added.removeAll { $0.isAtOrBelow(copy) }
+        }
+        restrict(&changes, to: options.paths)
         return StatusReport(
             directory: root, vaultID: vaultID, mode: mode, branch: state.namedBranch.name, head: state.head,
             remote: try remoteState(state, graph), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
@@ -57,22 +62,6 @@ extension Vault {
         changes.added.removeAll(where: outside)
         changes.modified.removeAll(where: outside)
         changes.deleted.removeAll(where: outside)
-    }
-
-    /// The state of a merge that the reference or a later version started; nil when there is none.
-    func mergeState() throws(VaultError) -> (ours: ObjectID?, theirs: ObjectID?, conflicts: [VaultPath])? {
-        guard let value = try files.readObject("merge_state.json") else { return nil }
-        func id(_ names: [String]) -> ObjectID? {
-            names.lazy.compactMap { value[name: $0]?.text }.compactMap { try? ObjectID($0) }.first
-        }
-        var names = (value["conflict_paths"]?.items ?? []).compactMap(\.text)
-        if names.isEmpty, let legacy = value["conflicts"] {
-            names = legacy.items?.compactMap(\.text) ?? legacy.members?.map(\.name) ?? []
-        }
-        return (
-            id(["ours_commit_id", "clone_commit_id"]), id(["theirs_commit_id", "named_commit_id"]),
-            names.compactMap { try? VaultPath($0) }.sorted()
-        )
     }
 
     private func stashCount() -> Int {

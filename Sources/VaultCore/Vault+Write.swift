@@ -21,9 +21,7 @@ extension Vault {
         let state = try loadState()
         try Self.checkWritable(state.index)
         try refusePartial(state.config, "write")
-        if try mergeState() != nil {
-            throw VaultError(.mergeInProgress, "a merge is in progress", hint: "finish or abort it first")
-        }
+        try refuseDuringMerge()
         guard let branch = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }

@@ -26,6 +26,24 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     public let cause: String?
     /// `File.swift:line` where the error was made.
     public let location: String
+    /// What a server said beside its refusal, when the error comes from one.
+    public package(set) var answer: Answer?
+
+    /// What an HTTP server says beside a refusal.
+    public struct Answer: Sendable, Equatable {
+        /// The status of its answer; nil when none was asked for.
+        public let httpStatus: Int?
+        /// How long it wants to be left alone, counted from the error, in milliseconds.
+        public let retryAfterMs: Int64?
+        /// Before when it wants no request where that was put off, in milliseconds since 1970.
+        public let notBeforeMs: Int64?
+
+        package init(httpStatus: Int?, retryAfterMs: Int64? = nil, notBeforeMs: Int64? = nil) {
+            self.httpStatus = httpStatus
+            self.retryAfterMs = retryAfterMs
+            self.notBeforeMs = notBeforeMs
+        }
+    }
 
     package init(
         _ code: Code, _ message: String, hint: String? = nil, path: String? = nil, object: String? = nil,
@@ -55,6 +73,14 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
         object = other.object
         cause = other.cause
         location = other.location
+        answer = other.answer
+    }
+
+    /// The same failure with what a server said beside it.
+    package func answered(_ answer: Answer?) -> VaultError {
+        var error = self
+        error.answer = answer
+        return error
     }
 
     public static func == (left: VaultError, right: VaultError) -> Bool {

@@ -15,6 +15,8 @@ package struct ServerLimits: Sendable {
     package var memory = 256 << 20
     /// Bytes of the files that one batch reads.
     package var batchRead = 32 << 20
+    /// Files of one listing.
+    package var listedFiles = 4_000_000
     /// Unfinished uploads in parts.
     package var uploads = 256
     /// How long a signed address, and an unfinished upload, lives.
@@ -23,6 +25,8 @@ package struct ServerLimits: Sendable {
     package var workers = 16
     /// How long a stop waits for requests under way.
     package var stopSeconds = 30
+    /// Bytes that stay free on the disk: removing something takes a little room as well.
+    package var reserve: Int64 = 16 << 20
 
     package init() {}
 
@@ -31,24 +35,20 @@ package struct ServerLimits: Sendable {
     /// Values in a JSON body: 10,000 parts of an upload.
     static let jsonValues = 50_000
     static let jsonDepth = 8
+    /// Bytes of a batch from somebody who may not write: a hundred reads of the longest ids.
+    static let readingBatch = 128 << 10
     /// Bytes of a request target.
     static let targetBytes = 4096
-    /// Bytes of a file that a swap is compared with.
-    static let comparedBytes = 64 << 20
     /// Files above this size are sent from the disk, never whole in memory.
     static let inlineBytes: Int64 = 64 << 10
     /// Bytes of a file that `read-base64` gives (04 §3).
     static let base64Bytes: Int64 = 3_750_000
-    /// Bytes of a single write that wait in memory before they go to a file.
+    /// Bytes of a single write that wait in memory before they go to a file, and after which room is asked for again.
     static let inlineWrite = 1 << 20
-    /// Files of one listing.
-    static let listedFiles = 4_000_000
     /// Parts of one upload, and their sizes (04 §7).
     static let parts = 10_000
     static let chosenPart: Int64 = 10 << 20
     static let smallestPart: Int64 = 5 << 20
-    /// Bytes that stay free on the disk.
-    static let reserve: Int64 = 16 << 20
     /// Bytes of a token file.
     static let tokenFile = 1 << 20
 }

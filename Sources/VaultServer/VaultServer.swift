@@ -28,7 +28,9 @@ package final class VaultServer: Sendable {
         configuration.limits.connections = max(16, min(configuration.limits.connections, (descriptors - 128) / 2))
         let tls = try Self.certificate(configuration)
         let tokens = try configuration.tokens.map { try TokenFile($0, fileSystem: fileSystem) }
-        let store = try configuration.root.map { try ServedStore(root: $0, environment: environment) }
+        let store = try configuration.root.map { root in
+            try ServedStore(root: root, reserve: configuration.limits.reserve, environment: environment)
+        }
         let site = try configuration.published.map { try StaticSite($0, fileSystem: fileSystem) }
         let log = try configuration.accessLog.map {
             try AccessLog($0, environment: environment, report: configuration.report)
@@ -130,14 +132,23 @@ package final class VaultServer: Sendable {
     /// Takes no more requests, finishes those under way, and ends; to be called once.
     package func stop() {
         http.drain()
+        awaitRequests(seconds: configuration.limits.stopSeconds)
+        // A vault's lock that another program holds ends no stop: who waits for it is told to come back.
+        service.store?.hurry()
+        // Suspended requests are resumed by their work, which the library needs before it ends.
+        service.lanes.finish()
+        // The library drops what it has not sent yet.
+        awaitRequests(seconds: 2)
+        http.stop()
+    }
+
+    /// Waits until every request is answered, but not for ever.
+    private func awaitRequests(seconds: Int) {
         let clock = configuration.environment.clock
-        let deadline = clock.monotonicNs + Int64(configuration.limits.stopSeconds) * 1_000_000_000
+        let deadline = clock.monotonicNs + Int64(seconds) * 1_000_000_000
         while http.active > 0, clock.monotonicNs < deadline {
             http.sweep()
             clock.sleep(milliseconds: 10)
         }
-        // Suspended requests are resumed by their work, which the library needs before it ends.
-        service.lanes.finish()
-        http.stop()
     }
 }

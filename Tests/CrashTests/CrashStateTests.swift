@@ -17,7 +17,7 @@ struct CrashStateTests {
     @Test("after a crash at any moment the state is the old or the new one, and works", .timeLimit(.minutes(120)))
     func everyMoment() async throws {
         let random = SeededRandom.announced("crash")
-        let keys = try SceneKeys()
+        let keys = try SceneKeys.shared()
         let total = Tally("crash", seed: random.seed)
         for operation in try await CampaignOperation.all(keys) where Self.crashing.contains(operation.name) {
             let tally = Tally("crash: \(operation.name)", seed: random.seed)

@@ -12,7 +12,7 @@ struct DamageTests {
     func everyBit() async throws {
         let random = SeededRandom.announced("damage")
         let total = Tally("damage", seed: random.seed)
-        let damage = try await Damage(SceneKeys(), random)
+        let damage = try await Damage(SceneKeys.shared(), random)
         for target in try damage.targets() {
             let tally = Tally("damage: \(target.kind.rawValue)", seed: random.seed)
             for bytes in damage.variants(of: target) { await damage.check(target, bytes, tally) }

@@ -10,7 +10,7 @@ import VaultTestSupport
 struct InterruptedPushTests {
     private static func interrupted(at point: FailPoint, first: Bool) async throws -> (VaultScene, ObjectID) {
         let memory = InMemoryFileSystem(clock: VaultScene.clock)
-        let keys = try SceneKeys()
+        let keys = try SceneKeys.shared()
         let scene = VaultScene(keys: keys, on: memory, seed: 1)
         let vault = try scene.create("a")
         if !first { _ = try await vault.push(to: scene.remote()) }

@@ -48,7 +48,7 @@ final class KillScene {
         self.binary = binary
         self.tally = tally
         folder = try TemporaryFolder("kill")
-        keys = try SceneKeys()
+        keys = try SceneKeys.shared()
         try LinuxFileSystem().createDirectory(folder.appending("work"), mode: 0o700)
         let scene = work
         try keys.text.withBytes { bytes in

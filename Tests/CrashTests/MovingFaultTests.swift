@@ -22,7 +22,7 @@ struct MovingFaultTests {
         .timeLimit(.minutes(60)))
     func everyCall() async throws {
         let random = SeededRandom.announced("faults")
-        let keys = try SceneKeys()
+        let keys = try SceneKeys.shared()
         let operations = try await CampaignOperation.all(keys)
         let total = Tally("faults", seed: random.seed)
         for operation in operations {

@@ -18,7 +18,7 @@ struct ProcessRaceTests {
         let tally = Tally("process races", seed: random.seed)
         let folder = try TemporaryFolder("processes")
         let scene = VaultScene(
-            keys: try SceneKeys(), on: LinuxFileSystem(), base: folder.path, seed: random.next(), workers: 2,
+            keys: try SceneKeys.shared(), on: LinuxFileSystem(), base: folder.path, seed: random.next(), workers: 2,
             clock: SystemClock())
         let vault = try scene.create("a")
         _ = try await vault.push(to: scene.remote())

@@ -24,7 +24,7 @@ struct RaceTests {
     func rounds() async throws {
         let random = SeededRandom.announced("races")
         let tally = Tally("races", seed: random.seed)
-        let keys = try SceneKeys()
+        let keys = try SceneKeys.shared()
         let memory = InMemoryFileSystem(clock: SystemClock())
         try await Self.prepare(keys, on: memory, base: "/", clones: 6)
         let rounds = Campaign.number("VAULT_RACE_ROUNDS", short: 50, full: 5_000)
@@ -44,7 +44,7 @@ struct RaceTests {
     func realRounds() async throws {
         let random = SeededRandom.announced("races on disk")
         let tally = Tally("races on disk", seed: random.seed)
-        let keys = try SceneKeys()
+        let keys = try SceneKeys.shared()
         let rounds = Campaign.number("VAULT_DISK_ROUNDS", short: 6, full: 300)
         for _ in 0..<rounds {
             let folder = try TemporaryFolder("race")

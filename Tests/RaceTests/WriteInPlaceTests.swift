@@ -11,7 +11,7 @@ struct WriteInPlaceTests {
     @Test("a ref or index that is whole again a moment later reads", arguments: ["refs", "indexes"])
     func cutForAMoment(folder: String) throws {
         let memory = InMemoryFileSystem(clock: SystemClock())
-        let scene = VaultScene(keys: try SceneKeys(), on: memory, seed: 1)
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 1)
         let vault = try scene.create("a")
         let head = try vault.loadState().head
         let ref = try vault.loadState().headRef
@@ -42,7 +42,7 @@ struct WriteInPlaceTests {
     @Test("one that stays cut short is told as damaged")
     func staysCut() throws {
         let memory = InMemoryFileSystem(clock: VaultScene.clock)
-        let scene = VaultScene(keys: try SceneKeys(), on: memory, seed: 1)
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 1)
         let vault = try scene.create("a")
         let ref = try vault.loadState().headRef
         try memory.writeFile(FilePath("/a/.sg_vault/bare/refs/\(ref.text)"), [1, 2, 3])

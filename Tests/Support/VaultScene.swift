@@ -11,7 +11,12 @@ package final class SceneKeys: Sendable {
     package let read: ReadKey
     package let write: WriteKey
 
-    package init(_ text: String = "campaign passphrase:campaign1") throws {
+    private static let standard = Result { try SceneKeys("campaign passphrase:campaign1") }
+
+    /// The same keys for every test of a run: deriving them takes longer than most tests.
+    package static func shared() throws -> SceneKeys { try standard.get() }
+
+    package init(_ text: String) throws {
         let bytes = Array(text.utf8)
         let key = try VaultKey(parsing: bytes.span)
         vaultID = key.vaultID

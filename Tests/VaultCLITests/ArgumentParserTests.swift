@@ -102,7 +102,7 @@ struct ArgumentParserTests {
                 "'remote' has no action 'ad'; it has list, add, rm, rename, set-url, set-default or show; did you mean 'add'?"
             ),
             (["remote", "--default"], "unknown option '--default' for 'remote list'"),
-            (["keys"], "'keys' needs an action: show, derive or classify"),
+            (["keys"], "'keys' needs an action: show, derive, classify or token"),
             (["log", "HEAD", "a.txt"], "'log' does not take the argument 'a.txt' (paths stand after '--')"),
             (["--"], "'--' stands before any verb"),
             (["diff"], "unknown verb 'diff'"),

@@ -10,6 +10,7 @@ struct EveryVerbTests {
     private static let lines: [[String]] = VerbTable.standard.verbs.map { verb in
         let values = [
             "NAME": ".", "URL": "/nowhere/x", "SHELL": "bash", "VAULT": "k7m2p9x4", "PATH": "a.txt", "VALUE": "x",
+            "ACTION": "status",
         ]
         let given = verb.positionals.filter(\.required).map { values[$0.name] ?? "x" }
         return verb.words + given

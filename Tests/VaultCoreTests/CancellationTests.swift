@@ -23,7 +23,7 @@ struct CancellationTests {
 
     private let keys: SceneKeys
 
-    init() throws { keys = try SceneKeys() }
+    init() throws { keys = try SceneKeys.shared() }
 
     /// A remote with `first` published, and clones "a" with more to push and "b" with all of it to pull.
     private func scene() async throws -> (VaultScene, InMemoryFileSystem) {

@@ -28,7 +28,7 @@ struct CommitGraphTests {
     private let tree: ObjectID
 
     init() throws {
-        keys = try SceneKeys()
+        keys = try SceneKeys.shared()
         cipher = try VaultCipher(readKey: keys.read)
         tree = try ObjectID("obj-cas-imm-000000000000")
     }

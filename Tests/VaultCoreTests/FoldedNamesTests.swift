@@ -14,7 +14,7 @@ struct FoldedNamesTests {
     private let remote: FolderRemote
 
     init() async throws {
-        keys = try SceneKeys()
+        keys = try SceneKeys.shared()
         plain = VaultScene(keys: keys, on: InMemoryFileSystem(), seed: 1)
         folding = VaultScene(keys: keys, on: InMemoryFileSystem(foldsNames: true), seed: 2)
         let first = try plain.create("a")

@@ -159,7 +159,7 @@ struct UnusualTreeTests {
         // Every file of this file system has the same times, whenever it was written.
         let files = InMemoryFileSystem(clock: TestClock(stepNs: 0))
         // So does the program's own clock hardly move: nothing grows old enough to be believed.
-        let scene = VaultScene(keys: try SceneKeys(), on: files, seed: 1, clock: TestClock(stepNs: 1000))
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 1, clock: TestClock(stepNs: 1000))
         let first = try scene.create("a")
         try scene.put("AAAA", at: "f", in: "a")
         _ = try first.commit()

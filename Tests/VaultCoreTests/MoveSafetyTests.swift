@@ -59,7 +59,7 @@ final class MoveSafetyTests {
     @Test(arguments: [Errno.busy, .notPermitted, .permissionDenied, .invalidArgument])
     func `an error that stays blocks neither commits nor the next pull`(error: Errno) async throws {
         let files = FaultFileSystem(InMemoryFileSystem())
-        let scene = VaultScene(keys: try SceneKeys(), on: files, seed: 5)
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 5)
         let first = try scene.create("a")
         for name in ["f", "g", "h"] { try scene.put("old", at: name, in: "a") }
         _ = try first.commit()

@@ -93,6 +93,27 @@ struct RemoteFaultTests {
         }
     }
 
+    @Test("a power cut after a single write to a served vault does not bring back a delete before it")
+    func singleWrite() async throws {
+        let memory = try await scene.prepare(.absent)
+        func vault(_ fileSystem: any FileSystem) -> ServedVault {
+            ServedVault(path: FilePath("/remotes/one"), vaultID: scene.id, environment: scene.environment(fileSystem))
+        }
+        let hash = String(repeating: "c", count: 64)
+        let x = try #require(StorePath("bare/data/x"))
+        let y = try #require(StorePath("bare/data/y"))
+        try vault(memory).write(ownerHash: hash) { writer in
+            try writer.publish([x: writer.stage([1]), y: writer.stage([1])])
+        }
+        try vault(memory).write(ownerHash: hash) { writer in try writer.publish([x: nil, y: nil]) }
+        try vault(memory).write(ownerHash: hash) { writer in try writer.publish([x: writer.stage([2])]) }
+        let state = memory.afterPowerCut()
+        let held = try vault(state).write(ownerHash: hash) { writer in
+            try writer.open(x)?.file.readToEnd(limit: 10)
+        }
+        #expect(held == [2])
+    }
+
     @Test("a power cut while the next writer finishes a batch is survived too")
     func deathInRecovery() async throws {
         let memory = try await scene.prepare(.published)

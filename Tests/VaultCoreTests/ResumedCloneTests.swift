@@ -41,7 +41,7 @@ struct ResumedCloneTests {
 
     private let keys: SceneKeys
 
-    init() throws { keys = try SceneKeys() }
+    init() throws { keys = try SceneKeys.shared() }
 
     /// A remote with one commit of 20 files in three folders.
     private func scene(on fileSystem: any FileSystem) async throws -> VaultScene {

@@ -10,7 +10,7 @@ struct ScanRaceTests {
     @Test(arguments: [Errno.notADirectory, .tooManyLinks, .permissionDenied])
     func `a folder replaced by something else is never a deletion of its files`(error: Errno) throws {
         let files = FaultFileSystem(InMemoryFileSystem())
-        let scene = VaultScene(keys: try SceneKeys(), on: files, seed: 1)
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 1)
         let vault = try scene.create("a")
         for path in ["f", "one/f", "one/two/f", "three/f"] { try scene.put(path, at: path, in: "a") }
         _ = try vault.commit()

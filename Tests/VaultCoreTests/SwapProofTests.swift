@@ -40,7 +40,7 @@ struct SwapProofTests {
     private let remote = InMemoryRemote()
 
     init() async throws {
-        scene = VaultScene(keys: try SceneKeys(), on: InMemoryFileSystem(), seed: 5)
+        scene = VaultScene(keys: try SceneKeys.shared(), on: InMemoryFileSystem(), seed: 5)
         let first = try scene.create("a")
         try scene.put("one", at: "one", in: "a")
         _ = try first.commit()
@@ -85,7 +85,11 @@ struct SwapProofTests {
         let (scene, inner) = (scene, remote)
         let built = Locked(false)
         let racing = TwoStepRemote(inner: remote) {
-            guard !built.withLock({ built in defer { built = true }; return built }) else { return }
+            guard
+                !built.withLock({ built in
+                    defer { built = true }; return built
+                })
+            else { return }
             _ = try await scene.open("b").pull(from: inner)
             try scene.put("theirs", at: "theirs", in: "b")
             _ = try scene.open("b").commit()

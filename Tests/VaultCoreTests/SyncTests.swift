@@ -126,39 +126,6 @@ struct SyncTests {
         #expect(try second.status().isClean)
     }
 
-    @Test func `a conflict stops the pull and changes nothing`() async throws {
-        let setting = try TwoClones()
-        let first = try setting.create("a")
-        try setting.write("base", to: "shared.txt", in: "a")
-        _ = try first.commit()
-        _ = try await first.push(to: try setting.remote())
-        let second = try await setting.clone("b")
-        try setting.write("from a", to: "shared.txt", in: "a")
-        _ = try first.commit()
-        _ = try await first.push(to: try setting.remote())
-        try setting.write("from b", to: "shared.txt", in: "b")
-        let before = try second.commit().commit?.id
-        await #expect(throws: VaultError.coded(.conflicts)) { try await second.pull(from: try setting.remote()) }
-        #expect(setting.read("shared.txt", in: "b") == "from b")
-        #expect(try second.status().head == before)
-        #expect(try second.status().isClean)
-        #expect(setting.read("shared.txt.conflict", in: "b") == nil)
-    }
-
-    @Test func `a file on one side and a folder on the other conflict`() async throws {
-        let setting = try TwoClones()
-        let first = try setting.create("a")
-        _ = try await first.push(to: try setting.remote())
-        let second = try await setting.clone("b")
-        try setting.write("x", to: "p/x", in: "a")
-        _ = try first.commit()
-        _ = try await first.push(to: try setting.remote())
-        try setting.write("file", to: "p", in: "b")
-        _ = try second.commit()
-        await #expect(throws: VaultError.coded(.conflicts)) { try await second.pull(from: try setting.remote()) }
-        #expect(setting.read("p", in: "b") == "file")
-    }
-
     @Test func `push with pull merges and retries`() async throws {
         let setting = try TwoClones()
         let first = try setting.create("a")

@@ -95,7 +95,39 @@ struct AddressTests {
         environment: [String: String], url: String, proxy: String?
     ) throws {
         let rules = ProxyRules { environment[$0] }
-        #expect(rules.proxy(for: try #require(WebURL(url))) == proxy)
+        let address = try #require(WebURL(url))
+        #expect(try rules.proxy(for: address)?.text == proxy)
+    }
+
+    @Test(arguments: [
+        "p", "p:1", "http://p:1", "http://p:1/", "HTTPS://user:pass@p:1", "socks5h://user:p%40ss@[::1]:1080",
+        "user@p:3128", "socks4a://p",
+    ])
+    func `of proxies are taken as they stand`(text: String) {
+        #expect(Proxy(text)?.text == text)
+    }
+
+    @Test(arguments: [
+        "", "http://", "ftp://user:Secret77@p", "http://user:Secret77@p:99999", "http://user:Secret77@p:1/path",
+        "http://user:Secret 77@p", "http://user:Sec%ret77@p", "http://user:Secret77@p@q", "user:Secret77@",
+        "http://user:Secr/et77@p:1", "http://user:Secr#et77@p:1",
+    ])
+    func `that are none of a proxy are refused without being told`(text: String) throws {
+        #expect(Proxy(text) == nil)
+        let rules = ProxyRules { $0 == "https_proxy" ? text : nil }
+        let url = try #require(WebURL("https://h"))
+        let failure = #expect(throws: HTTPFailure.self) { try rules.proxy(for: url) }
+        #expect(failure?.kind == .proxy)
+        #expect(failure?.message == "the value of https_proxy is no address of a proxy")
+    }
+
+    @Test func `of a proxy are taken out of messages, also of one that was cut off`() throws {
+        let proxy = try #require(Proxy("http://user:Secret77@p:1"))
+        #expect(proxy.hidden(in: "no scheme in 'http://user:Secret77@p:1', sorry") == "no scheme in '<proxy>', sorry")
+        #expect(proxy.hidden(in: "http://user:Secret77@p:1http://user:Secret77@p:1") == "<proxy><proxy>")
+        #expect(proxy.hidden(in: "nothing of it") == "nothing of it")
+        let start = String(repeating: "x", count: 255 - 18)
+        #expect(proxy.hidden(in: start + "http://user:Secret") == start + "<proxy>")
     }
 
     @Test(

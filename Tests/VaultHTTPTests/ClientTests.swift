@@ -123,6 +123,26 @@ struct ClientTests {
         #expect(failure?.kind == .unconnected)
     }
 
+    @Test(
+        .timeLimit(.minutes(1)),
+        arguments: [
+            "http://user:Secret77@127.0.0.1:1", "socks5://user:Secret77@127.0.0.1:1", "ftp://user:Secret77@127.0.0.1:1",
+            "http://user:Secret77@proxy.invalid:1", "http://user:Secret77@h:99999", "https://user:Secret77@127.0.0.1:1",
+        ])
+    func `never tells the password of a proxy`(proxy: String) async throws {
+        let lines = Locked<[String]>([])
+        var options = HTTPClient.Options()
+        options.proxies = ProxyRules { $0 == "http_proxy" ? proxy : nil }
+        options.trace = { request in lines.withLock { $0.append(request.line) } }
+        let client = HTTPClient(options)
+        let address = try #require(WebURL("http://vault.invalid/"))
+        let failure = await #expect(throws: HTTPFailure.self) {
+            try await client.send(HTTPRequest(method: .get, url: address))
+        }
+        let told = (failure?.message ?? "") + lines.withLock { $0.joined() }
+        #expect(!told.isEmpty && !told.contains("Secret77"), "\(told)")
+    }
+
     @Test func `trusts no certificate that it was not told to trust`() async throws {
         let folder = try TemporaryFolder("tls")
         let (certificate, key) = (folder.appending("cert.pem").text, folder.appending("key.pem").text)

@@ -72,6 +72,46 @@ struct RetryTests {
         #expect(found == .content(isLost ? [1] : [2]))
     }
 
+    @Test(arguments: [Int64(400), 401, 403, 404, 410, 429, 503])
+    func `what an earlier attempt did is found out, whatever a later one is told`(status: Int64) async throws {
+        let server = try StandIn()
+        let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 2 }
+        #expect(try await remote.apply(swap(.absent, [1]), authorization: authorization) == .applied)
+        try await server.fault(["match": .string("batch"), "status": .string("drop"), "when": .string("after")])
+        try await server.fault(["match": .string("batch"), "status": .integer(status)])
+        #expect(try await remote.apply(swap(.bytes([1]), [2]), authorization: authorization) == .applied)
+        #expect(try await remote.readAll([ref.fileID])[ref.fileID] == .content([2]))
+    }
+
+    @Test func `a refusal after an attempt whose outcome can not be read is no plain refusal`() async throws {
+        let server = try StandIn()
+        let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 2 }
+        #expect(try await remote.apply(swap(.absent, [1]), authorization: authorization) == .applied)
+        try await server.fault(["match": .string("batch"), "status": .string("drop"), "when": .string("after")])
+        try await server.fault(["match": .string("batch"), "status": .integer(401), "count": .integer(99)])
+        let error = await #expect(throws: VaultError.self) {
+            try await remote.apply(swap(.bytes([1]), [2]), authorization: authorization)
+        }
+        #expect(error?.code == .unreachable)
+        #expect(error?.message.contains("not known") == true)
+    }
+
+    @Test func `an unknown outcome whose reading is put off says until when`() async throws {
+        let server = try StandIn()
+        let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 1 }
+        #expect(try await remote.apply(swap(.absent, [1]), authorization: authorization) == .applied)
+        try await server.fault(["match": .string("batch"), "status": .string("drop"), "when": .string("after")])
+        try await server.fault([
+            "match": .string("batch"), "status": .integer(503), "headers": .record(["Retry-After": .string("3600")]),
+        ])
+        let error = await #expect(throws: VaultError.self) {
+            try await remote.apply(swap(.bytes([1]), [2]), authorization: authorization)
+        }
+        #expect(error?.code == .deferred && error?.message.contains("not known") == true)
+        #expect(error?.answer?.httpStatus == 503)
+        #expect(error?.answer?.notBeforeMs.map { $0 > SystemClock().nowMs + 3_500_000 } == true)
+    }
+
     @Test func `an unknown outcome is resolved by reading when no attempt is left`() async throws {
         let server = try StandIn()
         let remote = try HTTPRemote.test(server.url, id) { $0.retry.attempts = 1 }

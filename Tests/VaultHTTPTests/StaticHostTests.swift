@@ -34,7 +34,7 @@ struct StaticHostTests {
     ) async throws {
         let scratch = try TemporaryFolder("static")
         let scene = VaultScene(
-            keys: try SceneKeys(), on: LinuxFileSystem(), base: scratch.path, seed: 3, clock: SystemClock())
+            keys: try SceneKeys.shared(), on: LinuxFileSystem(), base: scratch.path, seed: 3, clock: SystemClock())
         let vault = try scene.create("a")
         try scene.put([UInt8](repeating: 7, count: 5 << 20), at: "large", in: "a")
         try scene.put("text", at: "d/file", in: "a")

@@ -133,4 +133,55 @@ struct BatchTests {
         #expect(try server.batch("vault001", [Op.read("bare/data/c")]).status == 503)
         #expect(try server.read("bare/data/c")?.count == 1001)
     }
+
+    @Test("that also writes reads no more than others, and else does nothing")
+    func mixedReads() throws {
+        let server = try TestServer { configuration, _ in configuration.limits.batchRead = 1000 }
+        #expect(try server.put("bare/data/a", [UInt8](repeating: 1, count: 600)).status == 200)
+        let large = String(repeating: "x", count: 600)
+        for reads in [
+            [Op.read("bare/data/a"), Op.read("bare/data/a")],
+            // What the batch itself wrote takes room in the answer as well.
+            [Op.read("bare/data/a"), Op.write("bare/data/b", large), Op.read("bare/data/b")],
+        ] {
+            #expect(try server.batch("vault001", [Op.write("bare/data/new", "1")] + reads).status == 503)
+        }
+        #expect(try server.list() == ["bare/data/a"])
+        let answer = try server.batch("vault001", [Op.read("bare/data/a"), Op.write("bare/data/new", "1")])
+        #expect(statuses(answer) == ["ok", "ok"])
+    }
+
+    @Test("that also writes takes its answer's memory from what all requests share")
+    func mixedMemory() throws {
+        let server = try TestServer { configuration, _ in configuration.limits.memory = 100_000 }
+        #expect(try server.put("bare/data/a", [UInt8](repeating: 1, count: 30_000)).status == 200)
+        #expect(try server.batch("vault001", [Op.write("bare/x", "1"), Op.read("bare/data/a")]).status == 503)
+        #expect(try server.list() == ["bare/data/a"])
+    }
+
+    /// A batch of reads, made larger by blanks.
+    private func padded(_ count: Int) -> [UInt8] {
+        let operations = JSONValue.array(Array(repeating: Op.read("bare/data/a"), count: 100))
+        return JSONWriter.bytes(.record(["operations": operations]), .compact)
+            + [UInt8](repeating: UInt8(ascii: " "), count: count)
+    }
+
+    @Test("from somebody who may not write is small, and takes no memory beyond that")
+    func withoutToken() throws {
+        let server = try TestServer { configuration, _ in configuration.limits.memory = 1 << 20 }
+        let target = "/api/vault/batch/vault001"
+        #expect(try server.request("POST", target, body: padded(0)).status == 200)
+        #expect(try server.request("POST", target, body: padded(300_000)).status == 401)
+        let wrong = [("x-sgraph-access-token", "wrong"), TestServer.writer[1]]
+        #expect(try server.request("POST", target, headers: wrong, body: padded(600_000)).status == 401)
+        // The same in pieces: no length is announced.
+        let connection = try server.connect()
+        try connection.send("POST \(target) HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let body = padded(600_000)
+        try connection.send("\(String(body.count, radix: 16))\r\n")
+        try connection.send(body)
+        try connection.send("\r\n0\r\n\r\n")
+        #expect(try connection.answer().status == 401)
+        #expect(try server.request("POST", target, headers: TestServer.writer, body: padded(300_000)).status == 200)
+    }
 }

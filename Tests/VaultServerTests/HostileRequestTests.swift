@@ -82,6 +82,26 @@ struct HostileRequestTests {
         #expect(try server.batch("vault001", [Op.write("bare/x", "1")]).status == 200)
     }
 
+    @Test("whose answers are not read keep the memory that these take, until they have gone")
+    func unreadAnswer() throws {
+        let server = try TestServer { configuration, _ in configuration.limits.memory = 40 << 20 }
+        #expect(try server.put("bare/data/a", [UInt8](repeating: 1, count: 8 << 20)).status == 200)
+        let body = JSONWriter.bytes(.record(["operations": .array([Op.read("bare/data/a")])]), .compact)
+        let target = "/api/vault/batch/vault001"
+        let slow = try server.connect()
+        try slow.send("POST \(target) HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.count)\r\n\r\n")
+        try slow.send(body)
+        try slow.awaitAnswer()
+        #expect(try server.request("POST", target, body: body).status == 503)
+        #expect(try slow.answer().status == 200)
+        var status = 0
+        for _ in 0..<50 where status != 200 {
+            SystemClock().sleep(milliseconds: 20)
+            status = try server.request("POST", target, body: body).status
+        }
+        #expect(status == 200)
+    }
+
     @Test("that never end do not keep their connection")
     func slow() throws {
         let server = try TestServer { configuration, _ in configuration.limits.idleSeconds = 1 }

@@ -20,6 +20,10 @@ struct PresignedTests {
         server = try TestServer()
     }
 
+    private init(_ server: TestServer) {
+        self.server = server
+    }
+
     private func post(_ step: String, _ body: JSONValue) throws -> TestConnection.Answer {
         try server.request(
             "POST", "/api/vault/presigned/\(step)/vault001", headers: TestServer.writer,
@@ -121,6 +125,47 @@ struct PresignedTests {
         let uploads = try server.folder.open().openDirectory(
             path: ["root", "vault001", ".vaultctl", "uploads"].map { Array($0.utf8) })
         #expect(try uploads?.entries().isEmpty == true)
+    }
+
+    /// An upload whose parts are all there, and their tags.
+    private func sent(_ bytes: [UInt8]) throws -> (upload: Upload, tags: [String]) {
+        let upload = try initiate(size: bytes.count, parts: 1)
+        return (upload, [try #require(try send(upload, 1, bytes).headers["etag"])])
+    }
+
+    @Test("an upload that could not be completed is kept, and can be completed or sent again")
+    func failedComplete() throws {
+        let (upload, tags) = try sent(Array("first".utf8))
+        try Shell.run("mkdir -p '\(server.root.text)/vault001/\(path)'")
+        #expect(try complete(upload, tags).status == 400)
+        #expect(try complete(upload, tags).status == 400)
+        try Shell.run("rmdir '\(server.root.text)/vault001/\(path)'")
+        let again = try #require(try send(upload, 1, Array("other".utf8)).headers["etag"])
+        #expect(try complete(upload, tags).status == 400)
+        #expect(try complete(upload, [again]).status == 200)
+        #expect(try server.read(path) == Array("other".utf8))
+    }
+
+    @Test("an upload that failed after it began to count is found complete when that is asked for again")
+    func interruptedComplete() throws {
+        let failing = Locked(false)
+        let server = try TestServer { configuration, _ in
+            let real = configuration.environment
+            configuration.environment = VaultEnvironment(
+                fileSystem: real.fileSystem, clock: real.clock, random: real.random,
+                failPoints: FailPoints { point throws(Errno) in
+                    if point == .folderJournalWritten, failing.withLock({ $0 }) { throw .ioError }
+                })
+        }
+        let other = PresignedTests(server)
+        let (upload, tags) = try other.sent(Array("first".utf8))
+        failing.withLock { $0 = true }
+        #expect(try other.complete(upload, tags).status == 500)
+        #expect(try server.read(path) == nil)
+        failing.withLock { $0 = false }
+        #expect(try other.complete(upload, tags).status == 200)
+        #expect(try server.read(path) == Array("first".utf8))
+        #expect(try other.complete(upload, tags).status == 404)
     }
 
     @Test("an address allows what it was signed for and nothing else")

@@ -84,6 +84,52 @@ struct ServedFilesTests {
         #expect(try server.read(ref) == [65])
     }
 
+    @Test("are finished also when a single write was interrupted between its place and the disk")
+    func interruptedSingle() throws {
+        let failing = Locked(false)
+        let server = try TestServer { configuration, _ in
+            let real = configuration.environment
+            configuration.environment = VaultEnvironment(
+                fileSystem: real.fileSystem, clock: real.clock, random: real.random,
+                failPoints: FailPoints { point throws(Errno) in
+                    if point == .folderRefsRenamed, failing.withLock({ $0 }) { throw .ioError }
+                })
+        }
+        #expect(try server.put("bare/x", [1]).status == 200)
+        let own = try #require(
+            try server.folder.open().openDirectory(path: ["root", "vault001", ".vaultctl"].map { Array($0.utf8) }))
+        let journal = Array("journal".utf8)
+        failing.withLock { $0 = true }
+        #expect(try server.put("bare/x", [2]).status == 500)
+        // It may not be durable yet; the next writer sees by the journal that it has to see to that.
+        #expect(try own.statusIfPresent(of: journal) != nil)
+        failing.withLock { $0 = false }
+        #expect(try server.put("bare/x", [2]).status == 200)
+        #expect(try own.statusIfPresent(of: journal) == nil)
+        #expect(try server.read("bare/x") == [2])
+    }
+
+    @Test("are in folders of the root itself: a link there is followed by nobody")
+    func linkedVault() throws {
+        try Shell.run(
+            "mkdir -p '\(server.folder.path.text)/elsewhere' && ln -s ../elsewhere '\(server.root.text)/vault001'")
+        #expect(try server.put("bare/x", [1]).status == 500)
+        #expect(try server.batch("vault001", [Op.write("bare/x", "1")]).status == 500)
+        let body = JSONWriter.bytes(
+            .record(["file_id": .string("bare/x"), "file_size_bytes": .integer(5), "num_parts": .integer(1)]), .compact)
+        let initiate = try server.request(
+            "POST", "/api/vault/presigned/initiate/vault001", headers: headers, body: body)
+        #expect(initiate.status == 500)
+        let destroy = Array(#"{"vault_id":"vault001"}"#.utf8)
+        #expect(
+            try server.request("DELETE", "/api/vault/destroy/vault001", headers: headers, body: destroy).status == 500)
+        #expect(try server.list() == [])
+        #expect(try server.request("GET", "/api/vault/health/vault001").status == 404)
+        let elsewhere = try server.folder.open().openDirectory(Array("elsewhere".utf8))
+        #expect(try elsewhere.entries().isEmpty)
+        #expect(!server.warnings.all.isEmpty)
+    }
+
     @Test("take room only while they are needed: nothing stays in the scratch folders")
     func scratch() throws {
         let large = [UInt8](repeating: 7, count: 3 << 20)

@@ -51,6 +51,21 @@ struct StaticSiteTests {
         #expect(try server.request("GET", "/api/vault/read/abcd/bare/x").status == 404)
     }
 
+    @Test("are sent in part only to who holds the rest of the same state")
+    func ifRange() throws {
+        let server = try serve(withVaults: false)
+        let tag = try #require(try server.request("GET", "/index.html").headers["etag"])
+        let range = ("Range", "bytes=1-1")
+        let same = try server.request("GET", "/index.html", headers: [range, ("If-Range", tag)])
+        #expect(same.status == 206)
+        #expect(same.text == "p")
+        for other in ["\"other\"", "W/" + tag, "Mon, 30 Nov 2026 00:00:00 GMT"] {
+            let whole = try server.request("GET", "/index.html", headers: [range, ("If-Range", other)])
+            #expect(whole.status == 200)
+            #expect(whole.text == "<p>")
+        }
+    }
+
     @Test(
         "show nothing hidden, nothing outside, and no folder",
         arguments: [

@@ -51,13 +51,14 @@ class Bar:
     def show(self, value):
         if self.unit == '×':
             return f'{value:.2f} ×'
-        return f'{value:.0f} {self.unit}' if value >= 100 else f'{value:.3g} {self.unit}'
+        return (f'{value:.0f} {self.unit}' if value >= 100 else f'{value:.3g} {self.unit}').rstrip()
 
 
 class Bars:
     def __init__(self, data):
         self.run, self.data, self.all = Run(data), data, []
-        for group in (self.start, self.small, self.disk, self.large, self.big, self.fsck, self.signatures):
+        for group in (self.start, self.small, self.disk, self.large, self.big, self.fsck, self.signatures,
+                      self.http):
             group()
 
     def add(self, case, text, value, bar, unit='×', least=False, floor=None):
@@ -158,3 +159,28 @@ class Bars:
         if speed:
             count = self.data['commits']
             self.over_limit('log, signatures', f'{count:,} × openssl speed ecdsap256', 1.5, count / speed, count / best)
+
+    def http(self):
+        for case, bar in (('http many: clone', 10), ('http many: push', 3)):
+            self.ratio(case, 'the reference, times faster', bar, 'sgit', 'serve', least=True)
+        cpu = self.run.get('http many: push', place='serve', what='cpu')
+        if cpu:
+            self.add('http many: push', "the client's CPU time", cpu, 0.5, 's',
+                     floor=self.run.get('http many: push', place='serve', what='cpu', how=min))
+        self.ratio('http big: push', 'curl -T, its speed', 0.5, 'curl', 'serve', least=True)
+        self.ratio('http big: clone', 'curl -o f, then openssl dgst -sha256 f, their speed', 0.5, 'curl', 'serve',
+                   least=True)
+        cases = dict.fromkeys(case for case, _, _ in self.run.found if case.startswith('http '))
+        for case in cases:
+            requests = self.run.get(case, place='serve', what='requests', how=max)
+            if requests:
+                needed = self.run.get(case, place='serve', what='least', how=max)
+                self.add(case, 'requests, the least that the protocol needs', requests, needed, '')
+        for case in cases:
+            peaks = [self.run.get(case, place=place, what='peak_kb', how=max) for place in ('serve', 'stand-in')]
+            if any(peaks):
+                self.add(case, 'peak memory', max(filter(None, peaks)) / 1024, 64, 'MB')
+        reads = self.run.limit('reads')
+        if reads:
+            self.add('http reads', 'wrk -t1 -c16, no access log', reads, 20000, 'reads/s', True,
+                     self.run.limit('reads', max))

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from tools import DURABLE_GIT, KEY, Age, BigVaultctl, Borg, Copy, Git, GitLoose, Reference, Restic, Vaultctl
+from web import Web
 
 NO_SYNC = 'vaultctl, not durable'
 ONE_CORE = 'vaultctl, one core'
@@ -23,7 +24,8 @@ class Cases:
 
     def run(self):
         for name, case in (('start', self.start), ('small', self.small), ('disk', self.disk), ('large', self.large),
-                           ('big', self.big), ('fsck', self.fsck), ('signatures', self.signatures)):
+                           ('big', self.big), ('fsck', self.fsck), ('signatures', self.signatures),
+                           ('http', Web(self.lab).run)):
             if name in self.options.cases and (name != 'large' or self.options.large_files):
                 began = time.monotonic()
                 self.lab.measure_cores()

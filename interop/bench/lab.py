@@ -34,9 +34,25 @@ def busy_seconds():
     return (user + nice + system + irq + soft + steal) / os.sysconf('SC_CLK_TCK')
 
 
+class Failed(SystemExit):
+    """A measured command failed; ends the benchmark where nobody takes it."""
+
+    def __init__(self, command, code, said):
+        super().__init__(f'{" ".join(map(str, command))}: exit {code}\n{said}')
+        self.exit, self.said = code, said
+
+
+def process_seconds(pid):
+    """CPU time of a process that still runs, in seconds."""
+    with open(f'/proc/{pid}/stat', encoding='ascii') as file:
+        user, system = file.read().rsplit(')', 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf('SC_CLK_TCK')
+
+
 class Lab:
     def __init__(self, options):
         self.options = options
+        self.server = None                  # the id of a process that works for the measured commands
         self.samples, self.limits, self.notes = [], {}, []
         self.measured_cpu, self.other_cpu, self.measured_wall = 0.0, 0.0, 0.0
         self.places = {'memory': tempfile.mkdtemp(prefix='vaultctl-bench-', dir=options.memory)}
@@ -62,36 +78,43 @@ class Lab:
 
     # ------------------------------------------------------------ commands
 
-    def run(self, command, cwd=None, stdin=b'', extra=None):
-        """Runs one command to its end; one that fails ends the benchmark."""
+    def others(self):
+        return busy_seconds() - (process_seconds(self.server) if self.server else 0)
+
+    def run(self, command, cwd=None, stdin=b'', extra=None, seconds=None):
+        """Runs one command to its end; one that fails ends the benchmark. None: it was stopped after `seconds`."""
         report, output = os.path.join(self.own, 'report'), os.path.join(self.own, 'output')
-        busy = busy_seconds()
+        command = ('timeout', '-k', '5', str(seconds), *command) if seconds else command
+        busy = self.others()
         with open(output, 'w+b') as log, tempfile.TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
             code = subprocess.run([self.launcher, report, *command], cwd=cwd, stdin=source, stdout=log, stderr=log,
                                   env={**self.environment, **(extra or {})}, check=False).returncode
-            busy = busy_seconds() - busy
+            busy = self.others() - busy
             if code == 0:
                 with open(report, encoding='ascii') as file:
                     wall, user, system, peak, code = map(int, file.read().split())
+            if seconds and code in (124, 137):
+                return None
             if code != 0:
                 log.seek(0)
                 said = log.read()[-2000:].decode(errors='replace')
-                raise SystemExit(f'{" ".join(map(str, command))}: exit {code}\n{said}')
+                raise Failed(command, code, said)
         cpu = (user + system) / 1e6
         self.measured_cpu, self.measured_wall = self.measured_cpu + cpu, self.measured_wall + wall / 1e9
         self.other_cpu += max(0.0, busy - cpu)
         return dict(wall=wall / 1e9, cpu=cpu, peak_kb=peak)
 
     def time(self, case, place, tool, command, **how):
-        """Runs and keeps one sample. `command` None: this tool has nothing of the kind."""
-        if command is None:
-            return
-        sample = self.run(command, **how)
-        self.samples.append(dict(case=case, place=place, tool=tool, **sample))
+        """Runs, keeps and gives one sample. `command` None: this tool has nothing of the kind."""
+        found = self.run(command, **how) if command else None
+        if found is None:
+            return None
+        self.samples.append(dict(case=case, place=place, tool=tool, **found))
         if self.options.verbose:
-            print(f'  {case} {place} {tool}: {sample["wall"]:.3f} s', file=sys.stderr, flush=True)
+            print(f'  {case} {place} {tool}: {found["wall"]:.3f} s', file=sys.stderr, flush=True)
+        return self.samples[-1]
 
     # ------------------------------------------------------------ files
 

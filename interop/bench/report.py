@@ -6,13 +6,15 @@ import os
 from bars import Bars, Run
 
 ORDER = ['vaultctl', 'vaultctl, not durable', 'vaultctl, one core', 'sgit', 'git', 'git, loose objects',
-         'git, core.fsync=all', 'restic', 'borg', 'age', 'cp -r']
+         'git, core.fsync=all', 'restic', 'borg', 'age', 'cp -r', 'curl']
+PLACES = {'memory': '', 'disk': ', on disk', 'serve': ', vaultctl serve', 'stand-in': ', stand-in'}
 
 
 def titles(data):
     """Case → what a reader is told, in the order of the report."""
     files, large, commits = (f'{data[name]:,}' for name in ('files', 'large_files', 'commits'))
     big = f'{data["big_bytes"] / 1e9:g} GB'
+    few, half = f'{data["files"] // 10:,}', f'{data["big_bytes"] / 2e6:g} MB'
     return {
         'version': '`version`', 'open a key': 'open a vault key', 'open both keys': 'open both keys of a vault key',
         'status, key known': '`status` in a clone of one file', 'log, key known': '`log` in it',
@@ -24,14 +26,22 @@ def titles(data):
         'large: commit one': f'commit 1 of {large} files', 'big commit': f'commit one file of {big}',
         'big checkout': f'check out one file of {big}', 'big cat': f'`cat -o` of one file of {big}',
         'big fsck': f'fsck, {big} in 4 files',
-        'log': f'`log`, {commits} commits', 'log, signatures': f'`log --show-signature`, {commits} commits'}
+        'log': f'`log`, {commits} commits', 'log, signatures': f'`log --show-signature`, {commits} commits',
+        'http few: push': f'HTTP: first push of {few} × 4 KB', 'http few: clone': f'HTTP: clone of {few} × 4 KB',
+        'http many: push': f'HTTP: first push of {files} × 1 KB', 'http many: clone': f'HTTP: clone of {files} × 1 KB',
+        'http many: push one': f'HTTP: push 1 of {files} files',
+        'http many: pull one': f'HTTP: pull 1 of {files} files',
+        'http many: pull none': f'HTTP: pull, nothing new, {files} files',
+        'http big: push': f'HTTP: first push of one file of {half}',
+        'http big: clone': f'HTTP: clone of one file of {half}',
+        'http reads': 'HTTP: small reads of `vaultctl serve`'}
 
 
 def rows(data):
-    """(title, place, [(program, runs, median, min, cpu, megabytes, times as long as vaultctl)])"""
+    """(title, [(program, runs, median, min, cpu, megabytes, times as long as vaultctl, requests and bytes)])"""
     run = Run(data)
     for case, title in titles(data).items():
-        for place in ('memory', 'disk'):
+        for place in PLACES:
             found = []
             ours = run.get(case, place=place)
             for tool in ORDER:
@@ -40,9 +50,20 @@ def rows(data):
                     median = run.get(case, tool, place)
                     found.append((tool, len(samples), median, run.get(case, tool, place, how=min),
                                   run.get(case, tool, place, 'cpu'), run.get(case, tool, place, 'peak_kb', max) / 1024,
-                                  median / ours if ours else 0))
+                                  median / ours if ours else 0, wire(samples)))
             if found:
-                yield title, place, found
+                yield title + PLACES[place], found
+
+
+def wire(samples):
+    """Requests and bytes of bodies both ways, where they were counted."""
+    requests, received, sent = (max(sample.get(name, 0) for sample in samples)
+                                for name in ('requests', 'received', 'sent'))
+    return (f'{requests:,}', size(received), size(sent)) if requests else None
+
+
+def size(value):
+    return f'{value / 1e6:.1f} MB' if value >= 1e6 else f'{value / 1e3:.1f} KB'
 
 
 def seconds(value):
@@ -72,17 +93,21 @@ def limits(data):
         yield f'hash limit of one key {seconds(run.limit("pbkdf2"))} (least {seconds(run.limit("pbkdf2", min))})'
     if run.limit('verify'):
         yield f'ECDSA P-256 {run.limit("verify"):,.0f} verifications/s per core'
+    if run.limit('reads'):
+        yield (f'`vaultctl serve`: {run.limit("reads"):,.0f} reads of 1 KB per second '
+               f'(most {run.limit("reads", max):,.0f})')
 
 
 def table(data):
     lines = list(about(data)) + list(limits(data)) + ['']
-    lines.append(f'{"case":<46} {"program":<22} {"runs":>4} {"median":>10} {"min":>10} {"cpu":>10} {"MB":>6} '
+    lines.append(f'{"case":<54} {"program":<22} {"runs":>4} {"median":>10} {"min":>10} {"cpu":>10} {"MB":>6} '
                  f'{"ratio":>7}')
-    for title, place, found in rows(data):
-        for number, (tool, runs, median, least, cpu, peak, times) in enumerate(found):
-            name = (title + (', on disk' if place == 'disk' else '')).replace('`', '') if number == 0 else ''
-            lines.append(f'{name:<46} {tool:<22} {runs:>4} {seconds(median):>10} {seconds(least):>10} '
-                         f'{seconds(cpu):>10} {peak:>6.0f} ' + (f'{times:>6.2f}×' if number and times else ''))
+    for title, found in rows(data):
+        for number, (tool, runs, median, least, cpu, peak, times, moved) in enumerate(found):
+            name = title.replace('`', '') if number == 0 else ''
+            lines.append(f'{name:<54} {tool:<22} {runs:>4} {seconds(median):>10} {seconds(least):>10} '
+                         f'{seconds(cpu):>10} {peak:>6.0f} ' + (f'{times:>6.2f}×' if number and times else ' ' * 7)
+                         + ('  {} requests, {} up, {} down'.format(*moved) if moved else ''))
     return lines
 
 
@@ -123,20 +148,29 @@ program took in units of vaultctl.
 |---|---|---|---|---|---|---|---|
 {rows}
 
-## What is compared
+{wires}## What is compared
 
 {notes}
 
 ## Repeat it
 
-    make bench              every case, about half an hour
-    make bench QUICK=1      fewer rounds, no large case, about four minutes
+    make bench              every case, about three quarters of an hour
+    make bench QUICK=1      fewer rounds, no large case, about eight minutes
     make bench SAVE=1       also rewrites this page and its JSON
-    make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures
+    make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures, http
     make counts             the gates: system calls, syncs, bytes, objects and allocations of each verb
 
-Missing programs (git, restic, borgbackup, age) are installed on Debian when the target runs as root, and left out with
-a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
+Missing programs (git, restic, borgbackup, age, curl, wrk) are installed on Debian when the target runs as root, and
+left out with a line otherwise. Times fail nothing; the counts do (`interop/bench/thresholds.json`).
+"""
+
+WIRES = """### Over HTTP
+
+Requests that the server answered, and bytes of their bodies, as its log tells; the most of all runs. `vaultctl serve`
+leaves out what its client broke off, the stand-in counts it.
+
+| Case | Program | Requests | Up | Down |
+|---|---|---|---|---|
 """
 
 NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 1 GB. Page cache warm. Memory is a
@@ -156,6 +190,16 @@ NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 
   writes a byte.
 * The disk is a new file system each round where the bench may mount one (as root): syncing it waits for nobody else's
   files, and ext4 does not look for inodes among those deleted in the rounds before.
+* Over HTTP: a new server on loopback each round, its files in memory; both clients use it in turns, each with a vault
+  of its own. The server's own time is not in the figures of CPU and memory. The stand-in is the server of the round
+  trips, a Python program that is itself the bottleneck; it offers an object store for large files, as `vaultctl serve`
+  does.
+* Both servers write their access logs meanwhile: one line per request. Small reads are measured without it.
+* Bars of requests are the least that the protocol needs: the index and the ref in one request, 50 objects per request,
+  one request per level of changed folders, one check of a push, and for a large file its parts of 10 MiB up and ranges
+  of 8 MiB down.
+* `curl -T` sends the same file to the plain route of objects of the same server. Its times down are those of
+  `curl -o f` and `openssl dgst -sha256 f`; a clone also decrypts the file and writes it once more.
 * The limit of a big file is what cipher and hash take on two cores, at the speed `openssl speed` shows in the same
   minute, and `cp` of the same file."""
 
@@ -179,13 +223,15 @@ def page(data):
     names = titles(data)
     bars = '\n'.join(f'| {names[bar.case]} | {bar.text} | {bar.show(bar.value)} | {bar.sign()} {bar.show(bar.bar)} | '
                      f'{bar.verdict()} |' for bar in Bars(data).all)
-    lines = []
-    for title, place, found in rows(data):
-        for number, (tool, runs, median, least, cpu, peak, times) in enumerate(found):
-            name = title + (', on disk' if place == 'disk' else '') if number == 0 else ''
+    lines, wires = [], []
+    for title, found in rows(data):
+        for number, (tool, runs, median, least, cpu, peak, times, moved) in enumerate(found):
+            name = title if number == 0 else ''
             lines.append(f'| {name} | {tool} | {runs} | {seconds(median)} | {seconds(least)} | {seconds(cpu)} | '
                          f'{peak:.0f} | {f"{times:.2f} ×" if number and times else ""} |')
+            if moved:
+                wires.append(f'| {name} | {tool} | ' + ' | '.join(moved) + ' |')
     form = 'The short form (`QUICK=1`): few rounds.' if data['form'] == 'quick' else 'The full form.'
     head = [form, *about(data), *limits(data)]
     return HEAD.format(version=data['version'], about='\n'.join(f'* {line}' for line in head), bars=bars,
-                       rows='\n'.join(lines), notes=NOTES)
+                       rows='\n'.join(lines), wires=WIRES + '\n'.join(wires) + '\n\n' if wires else '', notes=NOTES)

@@ -23,12 +23,12 @@ from lab import ROOT, Lab, compiler
 from report import bars_text, save, table
 from tools import Age, Borg, Git, Restic
 
-ALL = ('start', 'small', 'disk', 'large', 'big', 'fsck', 'signatures')
+ALL = ('start', 'small', 'disk', 'large', 'big', 'fsck', 'signatures', 'http')
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--quick', action='store_true', help='fewer rounds, no large case: about four minutes')
+    parser.add_argument('--quick', action='store_true', help='fewer rounds, no large case: about eight minutes')
     parser.add_argument('--cases', default=','.join(ALL), help='of ' + ', '.join(ALL))
     parser.add_argument('--rounds', type=int, help='rounds of the fast programs (7, quick 3)')
     parser.add_argument('--slow-rounds', type=int, help='rounds of the slow programs (3, quick 1)')

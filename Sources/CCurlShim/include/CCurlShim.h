@@ -13,8 +13,6 @@ struct vc_client;
 int vc_load(void);
 // Why vc_load failed.
 const char *vc_load_error(void);
-// The library's own name and version.
-const char *vc_version(void);
 
 // What a callback wants.
 enum vc_verdict {

@@ -197,8 +197,9 @@ struct ArgumentParser {
             let text = String(decoding: surplus, as: UTF8.self)
             let near = Spelling.nearest(to: "--" + text, among: (table.globals + verb.options).flatMap(\.flags))
             let what = hasSeparate ? " (paths stand after '--')" : ""
+            let echo = before.contains(where: \.secret) ? "" : Usage.echo(surplus)
             throw Usage.error(
-                "'\(verb.name)' does not take the argument\(Usage.echo(surplus))\(what)", suggestion: near,
+                "'\(verb.name)' does not take the argument\(echo)\(what)", suggestion: near,
                 about: [verb])
         }
     }

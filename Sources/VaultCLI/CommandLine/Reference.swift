@@ -15,6 +15,8 @@ enum Reference {
         ("VAULTCTL_PAGER, PAGER", "pager for log, show and help; 'less -FRX' otherwise"),
         ("VAULTCTL_EDITOR, VISUAL, EDITOR", "editor for commit messages"),
         ("XDG_CONFIG_HOME, HOME", "where the user configuration lies"),
+        ("XDG_DATA_HOME", "where the user's access tokens lie"),
+        ("VAULTCTL_TRACE", "a file, or 2 for standard error: one JSON line per step and request, without secrets"),
         ("NO_COLOR, CLICOLOR_FORCE, TERM", "colour off, on, off when 'dumb'"),
         ("COLUMNS", "width of progress lines"),
         ("TZ", "zone of the times in text output"),
@@ -28,7 +30,10 @@ enum Reference {
         (".sg_vault/local/token", "access token of the recorded server, shared with sgit"),
         (".sg_vault/local/vaultctl/config.json", "settings of one clone"),
         ("$XDG_CONFIG_HOME/vaultctl/config.json", "settings of the user; default ~/.config/vaultctl/config.json"),
-        ("$XDG_CONFIG_HOME/vaultctl/tokens.json", "access tokens by server"),
+        (
+            "$XDG_DATA_HOME/vaultctl/tokens.json",
+            "access tokens of the user by server; default ~/.local/share/vaultctl/tokens.json"
+        ),
         ("/etc/vaultctl/config.json", "settings of the machine"),
     ]
 

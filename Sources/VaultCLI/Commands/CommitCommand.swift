@@ -60,7 +60,8 @@ enum CommitCommand {
             message: given, amend: call.has(amend), allowEmpty: call.has(allowEmpty), paths: paths,
             allowSecret: try call.arguments.all(allowSecret).map { try typed.file($0) },
             sign: !call.has(noSign) && settings.flag(.sign), strict: call.has(strict))
-        if given == nil, !options.amend, settings.flag(.requireMessage) {
+        // A merge has its own message.
+        if given == nil, !options.amend, settings.flag(.requireMessage), try !vault.isMerging() {
             guard let edited = try CommitMessage(call: call).edited(vault, options) else {
                 return try answer(call, .init(branch: try vault.status().branch))
             }

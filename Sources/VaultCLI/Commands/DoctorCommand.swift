@@ -6,19 +6,23 @@ internal import VaultSystem
 /// The verb `vaultctl doctor`.
 enum DoctorCommand {
     static let writeProbe = OptionSpec.flag(
-        "--write-probe", help: "also try whether the server takes a write, which changes nothing")
+        "--write-probe", help: "also try whether a server that has the vault takes a write, which changes nothing")
+
+    static let fix = OptionSpec.flag("--fix", help: "make files with secrets unreadable for others")
+    static let strict = OptionSpec.flag("--strict", help: "exit 10 when there are warnings")
 
     static let verb = Verb(
         words: ["doctor"], group: .maintain, summary: "find out what stands between this clone and its server",
         paragraph: """
             Looks at each step on the way to the server in its order: the address, the name, the connection, the \
             certificate, the answer, the clocks, the vault, and with --write-probe the access token and the write key; \
-            then at the free space and at who can read this clone's secrets.
+            then at the free space, the lock, how the file system tells names apart, and who can read this clone's \
+            secrets, which --fix sets right.
             """,
-        synopsis: ["doctor [--write-probe]"], options: [writeProbe],
+        synopsis: ["doctor [--write-probe] [--fix] [--strict]"], options: [writeProbe, fix, strict],
         exits: [
             .init(.ok, "also with warnings"), .init(.notFound), .init(.auth),
-            .init(.network, "a check of the server failed"),
+            .init(.network, "a check of the server failed"), .init(.partial, "with --strict: there are warnings"),
         ],
         examples: [
             .init("vaultctl doctor", "Looks at the vault's own server."),
@@ -27,9 +31,6 @@ enum DoctorCommand {
         network: .always,
         document: .init("vaultctl/doctor/1", "overall, server, checks[{name,status,message,hint}]"),
         action: .network { call in try await run(call) })
-
-    /// Less than this is told.
-    private static let leastSpace: Int64 = 256 << 20
 
     private static func run(_ call: Call) async throws -> ExitCode {
         let vault = try VaultPlace.open(call)
@@ -43,9 +44,20 @@ enum DoctorCommand {
             checks = [await folder(remote)]
         }
         let isReached = !checks.contains { $0.status == .fail }
-        checks += local(call, vault)
+        checks += CloneProbe(call: call, vault: vault).run(fixing: call.has(fix))
+        checks = filtered(checks, call.messages.secrets)
+        let isDegraded = call.has(strict) && checks.contains { $0.status == .warn }
         return try call.answer(
-            DoctorAnswer(server: server.text, checks: checks), exit: isReached ? .ok : .network)
+            DoctorAnswer(server: server.text, checks: checks),
+            exit: !isReached ? .network : isDegraded ? .partial : .ok)
+    }
+
+    /// The checks without the secrets of this run, which a server may repeat in what it says.
+    static func filtered(_ checks: [ServerCheck], _ secrets: KnownSecrets) -> [ServerCheck] {
+        checks.map { check in
+            ServerCheck(
+                check.name, check.status, secrets.redacted(check.message), hint: check.hint.map(secrets.redacted))
+        }
     }
 
     private static func folder(_ remote: any Remote) async -> ServerCheck {
@@ -58,29 +70,6 @@ enum DoctorCommand {
         } catch {
             return ServerCheck("folder", .fail, (error as? VaultError)?.message ?? "the folder can not be read")
         }
-    }
-
-    private static func local(_ call: Call, _ vault: Vault) -> [ServerCheck] {
-        let fileSystem = call.surroundings.vault.fileSystem
-        var checks: [ServerCheck] = []
-        let free = try? fileSystem.openDirectory(vault.rootPath).availableSpace().bytes
-        switch free {
-        case nil: checks.append(ServerCheck("disk_space", .skip, "the file system does not tell"))
-        case let free? where free < leastSpace:
-            checks.append(ServerCheck("disk_space", .warn, "\(free / 1_048_576) MiB are free"))
-        case let free?: checks.append(ServerCheck("disk_space", .pass, "\(free / 1_048_576) MiB are free"))
-        }
-        let secrets = ["vault_key", "token", "clone_mode.json"].filter { name in
-            let path = vault.rootPath.appending(".sg_vault/local").appending(component: name)
-            return (try? fileSystem.status(of: path, followLinks: false)).map { $0.mode & 0o077 != 0 } ?? false
-        }
-        checks.append(
-            secrets.isEmpty
-                ? ServerCheck("file_modes", .pass, "nobody else can read the secrets")
-                : ServerCheck(
-                    "file_modes", .warn, "others can read \(secrets.joined(separator: ", "))",
-                    hint: "chmod 600 .sg_vault/local/" + (secrets.first ?? "")))
-        return checks
     }
 }
 
@@ -98,7 +87,7 @@ private struct DoctorAnswer: Rendered {
         try text.line("Server: \(Redaction.redacted(TextSafety.line(server)))")
         for check in checks {
             let name = TextLayout.padded(check.name, to: 24)
-            let message = Redaction.redacted(TextSafety.line(check.message))
+            let message = TextSafety.line(check.message)
             try text.line("\(TextLayout.padded(check.status.rawValue, to: 5))\(name) \(message)")
             if let hint = check.hint { try text.line("     \(TextLayout.padded("", to: 24)) \(hint)") }
         }
@@ -112,7 +101,7 @@ private struct DoctorAnswer: Rendered {
                 checks.map {
                     .record([
                         "name": .string($0.name), "status": .string($0.status.rawValue),
-                        "message": .string(Redaction.redacted($0.message)), "hint": .optional($0.hint),
+                        "message": .string($0.message), "hint": .optional($0.hint),
                     ])
                 }),
         ])

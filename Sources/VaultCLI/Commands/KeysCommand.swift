@@ -6,7 +6,7 @@ internal import VaultFormat
 enum KeysCommand {
     static let showSecrets = OptionSpec.flag("--show-secrets", help: "also print the read key and the write key")
 
-    static let verbs: [Verb] = [show, derive, classify]
+    static let verbs: [Verb] = [show, derive, classify, KeysTokenCommand.verb]
 
     private static let key = Positional(
         "KEY", help: "a published read key, or '-' for standard input; otherwise the key of --key-file and its like",

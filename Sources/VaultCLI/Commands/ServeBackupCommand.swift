@@ -12,7 +12,8 @@ enum ServeBackupCommand {
         paragraph: """
             Copies every vault below the folder of --root as it is at one moment into a folder of its own below DEST. \
             Writers of a vault wait only while its files get a second name, not while they are copied. Each copy is a \
-            folder remote, and DEST can be served. Nothing is decrypted; no key is needed.
+            folder remote, and DEST can be served; of a destroyed vault it holds the record that keeps its id unused. \
+            Files without an owner are told and not copied. Nothing is decrypted; no key is needed.
             """,
         synopsis: ["serve backup --root DIR DEST"], options: [root],
         positionals: [
@@ -33,22 +34,26 @@ enum ServeBackupCommand {
         let source = call.workingDirectory.appending(relative: root)
         let destination = call.workingDirectory.appending(relative: call.arguments.allPositionals.first ?? [])
         let environment = call.surroundings.vault
+        let folder: any Directory
         let entries: [DirectoryEntry]
         do throws(Errno) {
-            entries = try environment.fileSystem.openDirectory(source).entries()
+            folder = try environment.fileSystem.openDirectory(source)
+            entries = try folder.entries()
         } catch {
             throw VaultError.io(error, "cannot open the folder of vaults \(source)")
         }
         var answer = BackupAnswer()
-        let names = entries.compactMap { String(validating: $0.name, as: UTF8.self) }.sorted()
+        // A link is not served either, but whoever put it there believes that it is: it is told.
+        let names = entries.filter { [.directory, .symbolicLink, .unknown].contains($0.kind) }
+            .compactMap { String(validating: $0.name, as: UTF8.self) }.sorted()
         for name in names {
             guard let id = try? VaultID(name), id.isServable else { continue }
             try call.checkStop()
-            let vault = ServedVault(path: source.appending(component: name), vaultID: id, environment: environment)
+            let vault = ServedVault(
+                path: source.appending(component: name), in: folder, vaultID: id, environment: environment)
             do {
-                guard case .writeKey = try vault.owner() else { continue }
-                let copied = try vault.backup(to: destination.appending(component: name))
-                answer.vaults.append((id, copied.paths.count, copied.bytes))
+                guard let copied = try vault.backup(to: destination.appending(component: name)) else { continue }
+                answer.vaults.append((id, copied.files, copied.bytes))
             } catch let error as VaultError {
                 // One vault that can not be copied must not keep the others from being safe.
                 answer.failed.append((id, error))

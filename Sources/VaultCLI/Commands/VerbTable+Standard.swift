@@ -7,6 +7,7 @@ extension VerbTable {
             StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
             ListCommand.verb,
             CatCommand.verb, WriteCommand.verb,
+            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb]
             + KeysCommand.verbs

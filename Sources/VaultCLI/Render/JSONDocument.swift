@@ -23,9 +23,9 @@ enum JSONDocument {
                     "retryable": .bool(failure.exit.isRetryable),
                     "path": .optional(failure.path),
                     "object": .optional(failure.object),
-                    "http_status": .null,
-                    "retry_after_ms": .null,
-                    "not_before_ms": .null,
+                    "http_status": .optional(failure.answer?.httpStatus),
+                    "retry_after_ms": .optional(failure.answer?.retryAfterMs),
+                    "not_before_ms": .optional(failure.answer?.notBeforeMs),
                 ]),
                 "partial": .null,
             ]))

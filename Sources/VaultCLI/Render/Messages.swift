@@ -11,6 +11,8 @@ final class Messages: Sendable {
     private let givesAdvice: Bool
     /// What erases the progress line that stands on the terminal at this moment.
     private let eraser = Locked<[UInt8]>([])
+    /// Somebody is answering a question on the terminal.
+    private let isAsking = Locked(false)
 
     init(sink: any OutputSink, isQuiet: Bool, givesAdvice: Bool) {
         self.sink = sink
@@ -55,6 +57,7 @@ final class Messages: Sendable {
 
     /// A line of progress that the next one replaces.
     func progress(redraw text: String) {
+        guard !isAsking.withLock({ $0 }) else { return }
         eraser.withLock { eraser in
             let line = Array(clean(text).utf8)
             let blanks = max(0, eraser.count - 2 - line.count)
@@ -71,6 +74,14 @@ final class Messages: Sendable {
             write(eraser)
             eraser = []
         }
+    }
+
+    /// Runs a question on the terminal, where no progress gets in its way.
+    func whileAsking<Answer: ~Copyable>(_ ask: () throws -> Answer) throws -> Answer {
+        isAsking.withLock { $0 = true }
+        defer { isAsking.withLock { $0 = false } }
+        eraseProgress()
+        return try ask()
     }
 
     private func clean(_ text: String) -> String {

@@ -29,26 +29,29 @@ final class ProgressReporter: Observer {
     private let columns: Int
     private let clock: any Clock
     private let startNs: Int64
+    private let trace: TraceLog?
     private let state: Locked<State>
 
     private static let redrawNs: Int64 = 100_000_000
     private static let patienceNs: Int64 = 2_000_000_000
     private static let stallNs: Int64 = 60_000_000_000
 
-    init(mode: Mode, messages: Messages, columns: Int, clock: any Clock) {
+    init(mode: Mode, messages: Messages, columns: Int, clock: any Clock, trace: TraceLog? = nil) {
         self.mode = mode
         self.messages = messages
         self.columns = columns
         self.clock = clock
+        self.trace = trace
         startNs = clock.monotonicNs
         state = Locked(State(lastMovedNs: clock.monotonicNs))
     }
 
     func progress(_ progress: Progress) {
-        guard mode != .none else { return }
+        guard mode != .none || trace != nil else { return }
         let now = clock.monotonicNs
-        let shown = state.withLock { state -> Progress? in
-            if state.phase != progress.phase {
+        let (isNew, shown) = state.withLock { state -> (Bool, Progress?) in
+            let isNew = state.phase != progress.phase
+            if isNew {
                 state.phase = progress.phase
                 state.phaseStartNs = now
                 state.hasLine = false
@@ -56,8 +59,9 @@ final class ProgressReporter: Observer {
             }
             state.latest = progress
             state.lastMovedNs = now
-            return isDue(&state, now) ? progress : nil
+            return (isNew, isDue(&state, now) ? progress : nil)
         }
+        if isNew { trace?.step(progress.phase.rawValue) }
         if let shown { show(shown) }
     }
 
@@ -135,6 +139,7 @@ extension Call {
             default: has(GlobalOptions.quiet) ? .none : sink.isTerminal ? .redraw : .lines
             }
         return ProgressReporter(
-            mode: mode, messages: messages, columns: sink.columns ?? 80, clock: surroundings.vault.clock)
+            mode: mode, messages: messages, columns: sink.columns ?? 80, clock: surroundings.vault.clock,
+            trace: trace)
     }
 }

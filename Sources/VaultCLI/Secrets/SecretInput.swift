@@ -17,14 +17,14 @@ final class GivenText: Sendable {
 
     /// Keeps a copy.
     func keep(_ text: borrowing SecretBytes) throws {
-        let copy = Value(try text.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) })
+        let copy = Value(try text.copy())
         value.withLock { $0 = copy }
     }
 
     /// A copy of what is kept.
     func copy() throws -> SecretBytes? {
         guard let kept = value.withLock({ $0 }) else { return nil }
-        return try kept.bytes.withBytes { bytes throws(CryptoError) in try SecretBytes(copying: bytes) }
+        return try kept.bytes.copy()
     }
 }
 
@@ -145,7 +145,8 @@ struct SecretInput {
             hint: "--insecure-argv accepts it all the same")
     }
 
-    private func asked(_ question: String) throws -> SecretBytes {
+    /// Asks for a secret on the terminal.
+    func asked(_ question: String) throws -> SecretBytes {
         var answer: [UInt8]
         do throws(Errno) {
             answer = try call.surroundings.terminal.ask(question, hidden: true)

@@ -31,7 +31,8 @@ struct TokenStore: Sendable {
         try change(origin, to: nil)
     }
 
-    private var path: FilePath? {
+    /// The file; nil where nothing says where the user's data lies.
+    var path: FilePath? {
         func folder(_ name: String) -> FilePath? {
             surroundings.environment[name].flatMap { $0.isEmpty ? nil : FilePath(bytes: $0) }
         }

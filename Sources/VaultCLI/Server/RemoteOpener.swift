@@ -20,22 +20,47 @@ enum RemoteOpener {
             return FolderRemote(
                 path: path, vaultID: vaultID, environment: call.surroundings.vault,
                 lockTimeout: try VaultPlace.lockTimeout(call))
-        case .web:
-            guard !call.has(GlobalOptions.offline) else {
-                throw VaultError(.unreachable, "--offline forbids a connection to \(address.text)")
-            }
-            return try web(address, vaultID, call, vault)
+        case .web: return try web(address, vaultID, call, vault)
         }
     }
 
     private static func web(
         _ address: ServerAddress, _ vaultID: VaultID, _ call: Call, _ vault: Vault?
-    ) throws -> any Remote {
+    ) throws -> HTTPRemote {
+        let input = TokenInput(call: call, vault: vault)
+        let origin = try checked(address, call).origin
+        var options = try options(call, vault)
+        options.token = try input.token(for: origin)
+        if options.token == nil, input.canAsk { options.askForToken = { try input.asked(for: origin) } }
+        let remote = try HTTPRemote(
+            address.text, vaultID: vaultID, options: options, environment: call.surroundings.vault)
+        input.saveAfterwards(for: origin) { remote.workingToken }
+        return remote
+    }
+
+    /// Opens a server with a token that is to be tried.
+    ///
+    /// * `address`: One that is no folder.
+    static func trying(
+        _ token: HTTPSecret, at address: ServerAddress, vaultID: VaultID, call: Call, vault: Vault?
+    ) throws -> HTTPRemote {
+        var options = try options(call, vault)
+        options.token = token
+        return try HTTPRemote(address.text, vaultID: vaultID, options: options, environment: call.surroundings.vault)
+    }
+
+    /// The URL of an address that may be spoken to.
+    static func checked(_ address: ServerAddress, _ call: Call) throws -> WebURL {
+        guard !call.has(GlobalOptions.offline) else {
+            throw VaultError(.unreachable, "--offline forbids a connection to \(address.text)")
+        }
+        return try HTTPRemote.checked(address.text, allowing: try call.settings().list(.allowCleartext))
+    }
+
+    private static func options(_ call: Call, _ vault: Vault?) throws -> HTTPRemote.Options {
         let settings = try call.settings()
         var options = HTTPRemote.Options()
         options.cleartextOrigins = settings.list(.allowCleartext)
-        let url = try HTTPRemote.checked(address.text, allowing: options.cleartextOrigins)
-        options.token = try TokenInput(call: call, vault: vault).token(for: url.origin)
         options.retry.attempts = max(1, settings.number(.retries) ?? options.retry.attempts)
         if let wait = try seconds(GlobalOptions.maxWait, call) ?? settings.number(.maxWait).map(Double.init) {
             options.retry.maxWaitMs = Int64(min(wait, longestWait) * 1000)
@@ -47,7 +72,7 @@ enum RemoteOpener {
                 fileSystem: call.surroundings.vault.fileSystem, clock: call.surroundings.vault.clock)
         }
         options.client = try client(settings, call)
-        return try HTTPRemote(address.text, vaultID: vaultID, options: options, environment: call.surroundings.vault)
+        return options
     }
 
     private static func client(_ settings: Settings, _ call: Call) throws -> HTTPClient.Options {
@@ -64,9 +89,13 @@ enum RemoteOpener {
             call.messages.warning(
                 "--insecure-tls: whoever is between here and the server can read and change everything")
         }
-        if call.verbosity > 1 {
-            let messages = call.messages
-            options.trace = { messages.note($0) }
+        let messages = call.verbosity > 1 ? call.messages : nil
+        let trace = call.trace
+        if messages != nil || trace != nil {
+            options.trace = { request in
+                messages?.note(request.line)
+                trace?.request(request)
+            }
         }
         return options
     }

@@ -153,9 +153,12 @@ public struct PullOptions: Sendable {
     public var fastForwardOnly: Bool
     /// Take a remote head that does not contain the last accepted one.
     public var acceptRewind: Bool
+    /// Merge texts that both sides changed line by line.
+    public var mergesTexts: Bool
 
     /// Makes one from its parts.
-    public init(fastForwardOnly: Bool = false, acceptRewind: Bool = false) {
+    public init(fastForwardOnly: Bool = false, acceptRewind: Bool = false, mergesTexts: Bool = true) {
+        self.mergesTexts = mergesTexts
         self.fastForwardOnly = fastForwardOnly
         self.acceptRewind = acceptRewind
     }
@@ -171,6 +174,8 @@ public struct PullResult: Sendable {
         case fastForward = "fast_forward"
         /// A merge commit was made.
         case merged
+        /// The merge waits: the working copy holds what could be merged, and the conflicting paths need a person.
+        case conflicts
         /// The remote has no such branch; nothing came, and the next push makes it.
         case absent
     }
@@ -188,6 +193,8 @@ public struct PullResult: Sendable {
     public var keptDirty: [VaultPath]
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
+    /// The paths that conflict.
+    public var conflicts: [VaultPath]
 }
 
 /// The answer of `Vault.fetch`.

@@ -4,15 +4,12 @@ internal import VaultFormat
 struct ThreeWayMerge {
     let trees: TreeReader
 
-    /// What has to be done to "ours" to hold both sides' changes, and the paths that need a person.
-    struct Result: Sendable, Equatable {
+    /// What has to be done to "ours" to hold both sides' changes, and what needs a person.
+    struct Result: Sendable {
         var edits: [TreeEditor.Edit] = []
-        var conflicts: [VaultPath] = []
-
-        static func == (left: Result, right: Result) -> Bool {
-            left.conflicts == right.conflicts && left.edits.map(\.path) == right.edits.map(\.path)
-                && left.edits.map(\.entry) == right.edits.map(\.entry)
-        }
+        var conflicts: [MergeConflict] = []
+        /// Their files at conflicting paths, under the names they are laid beside ours with.
+        var copies: [TreeEditor.Edit] = []
     }
 
     /// Compares both sides with the base.
@@ -40,32 +37,95 @@ struct ThreeWayMerge {
             case _ where ourSide[position].isSameContent:
                 result.edits.append(TreeEditor.Edit(path: item.path, entry: item.new))
             case _ where item.isSameContent: break
-            default: result.conflicts.append(item.path)
+            case (let our, let their):
+                result.conflicts.append(MergeConflict(path: item.path, base: item.old, ours: our, theirs: their))
             }
         }
-        result.conflicts += try clashes(result.edits, in: ours)
-        result.conflicts = Array(Set(result.conflicts)).sorted()
+        try separateClashes(&result, ours: ours)
         return result
     }
 
-    /// Paths at which one side has a file and the other a folder (spec 05 K7).
-    private func clashes(_ edits: [TreeEditor.Edit], in ours: ObjectID) throws(VaultError) -> [VaultPath] {
-        let removed = Set(edits.filter { $0.entry == nil }.map(\.path))
-        var found: [VaultPath] = []
-        var checkedFolders: Set<VaultPath> = []
-        for edit in edits where edit.entry != nil {
-            var parent = edit.path.parent
-            while let folder = parent, checkedFolders.insert(folder).inserted {
-                if case .file? = try trees.entry(folder, in: ours), !removed.contains(folder) { found.append(folder) }
-                parent = folder.parent
+    /// Finds the paths at which one side has a file and the other a folder (spec 05 K7), and keeps ours there: their
+    /// files become copies.
+    private func separateClashes(_ result: inout Result, ours: ObjectID) throws(VaultError) {
+        let removed = Set(result.edits.filter { $0.entry == nil }.map(\.path))
+        var conflicts: [VaultPath: MergeConflict] = [:]
+        for conflict in result.conflicts { conflicts[conflict.path] = conflict }
+        var copies: [TreeEditor.Edit] = []
+        var kept: [TreeEditor.Edit] = []
+        var blocked: [VaultPath: VaultPath?] = [:]
+        for edit in result.edits {
+            guard let entry = edit.entry else {
+                kept.append(edit)
+                continue
             }
-            guard case .folder(let id)? = try trees.entry(edit.path, in: ours) else { continue }
-            for file in try trees.files(id) where !removed.contains(edit.path.joined(file.path)) {
-                found.append(edit.path)
-                break
+            if let file = try blockingFile(above: edit.path, ours, removed, &blocked) {
+                copies.append(TreeEditor.Edit(path: edit.path.copied(for: file), entry: entry))
+                var conflict = conflicts[file]
+                if conflict == nil {
+                    conflict = MergeConflict(
+                        path: file, base: nil, ours: try trees.entry(file, in: ours)?.file, theirs: nil)
+                }
+                conflict?.isFileAndFolder = true
+                conflicts[file] = conflict
+                continue
             }
+            if try isFolderThatStays(edit.path, ours, removed) {
+                copies.append(TreeEditor.Edit(path: edit.path.copied(for: edit.path), entry: entry))
+                var conflict = MergeConflict(path: edit.path, base: nil, ours: nil, theirs: entry)
+                conflict.isFileAndFolder = true
+                conflicts[edit.path] = conflict
+                continue
+            }
+            kept.append(edit)
         }
-        return found
+        for conflict in conflicts.values where !conflict.isFileAndFolder {
+            guard let entry = conflict.theirs else { continue }
+            copies.append(TreeEditor.Edit(path: conflict.path.copied(for: conflict.path), entry: entry))
+        }
+        result.edits = kept
+        result.copies = copies.sorted { $0.path < $1.path }
+        result.conflicts = conflicts.values.sorted { $0.path < $1.path }
+    }
+
+    /// The file of ours that stands where a folder above a path would have to be.
+    private func blockingFile(
+        above path: VaultPath, _ ours: ObjectID, _ removed: Set<VaultPath>, _ known: inout [VaultPath: VaultPath?]
+    ) throws(VaultError) -> VaultPath? {
+        guard let folder = path.parent else { return nil }
+        if let found = known[folder] { return found }
+        var result = try blockingFile(above: folder, ours, removed, &known)
+        if result == nil, !removed.contains(folder), case .file? = try trees.entry(folder, in: ours) { result = folder }
+        known[folder] = .some(result)
+        return result
+    }
+
+    /// Whether ours has a folder at a path of which something is left.
+    private func isFolderThatStays(
+        _ path: VaultPath, _ ours: ObjectID, _ removed: Set<VaultPath>
+    ) throws(VaultError) -> Bool {
+        guard case .folder(let id)? = try trees.entry(path, in: ours) else { return false }
+        return try trees.files(id).contains { !removed.contains(path.joined($0.path)) }
+    }
+}
+
+/// A path that two sides of a merge changed so that a person has to choose.
+struct MergeConflict: Sendable, Equatable {
+    var path: VaultPath
+    /// The file before both sides changed it; nil where there was none.
+    var base: FileEntry?
+    /// The file of this clone's side; nil where it is gone, or a folder.
+    var ours: FileEntry?
+    /// The file of the other side; nil where it is gone, or a folder.
+    var theirs: FileEntry?
+    /// One side has a file and the other a folder at the path.
+    var isFileAndFolder = false
+
+    init(path: VaultPath, base: FileEntry?, ours: FileEntry?, theirs: FileEntry?) {
+        self.path = path
+        self.base = base
+        self.ours = ours
+        self.theirs = theirs
     }
 }
 
@@ -78,5 +138,11 @@ extension VaultPath {
     /// The path of a direct child whose name was checked already.
     func child(_ name: [UInt8]) -> VaultPath {
         VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + name)
+    }
+
+    /// The path under which the other side's file at this path, or below it, is laid beside a conflicting one of ours
+    /// (spec 03 §2.4).
+    func copied(for conflict: VaultPath) -> VaultPath {
+        VaultPath(unchecked: conflict.bytes + ".conflict".bytes + bytes.dropFirst(conflict.bytes.count))
     }
 }

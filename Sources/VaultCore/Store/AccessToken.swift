@@ -29,19 +29,24 @@ extension Vault {
     /// What proves to a remote that this clone may write.
     package func writeAuthorization() throws -> WriteAuthorization { try keys.authorization() }
 
+    /// Forgets the stored token, also in its older place; false when there was none.
+    package func removeAccessToken() throws -> Bool {
+        let lock = try lock()
+        guard try accessToken() != nil else { return false }
+        try files.remove(Self.tokenName)
+        try attempt("cannot remove the access token") { () throws(Errno) in
+            do throws(Errno) { try layout.vault.removeFile(Array(Self.tokenName.utf8)) } catch .noSuchFile {}
+        }
+        // Held up to here.
+        _ = consume lock
+        return true
+    }
+
     /// Stores a token, readable by its owner only.
     package func setAccessToken(_ token: borrowing SecretBytes) throws {
         let lock = try lock()
         var bytes = token.withBytes { [UInt8](copying: $0) }
         defer { for index in bytes.indices { bytes[index] = 0 } }
         try files.write(Self.tokenName, bytes, scratch: lock.scratch)
-    }
-}
-
-extension [UInt8] {
-    fileprivate init(copying bytes: Span<UInt8>) {
-        self = []
-        reserveCapacity(bytes.count)
-        for index in bytes.indices { append(bytes[index]) }
     }
 }

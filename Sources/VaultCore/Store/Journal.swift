@@ -7,7 +7,12 @@ struct Journal: Sendable, Equatable {
     var verb: String
     var ref: RefID
     var from: ObjectID?
+    /// The commit that the head is to name; the tree that the working copy gets where a merge stops with conflicts and
+    /// the head stays.
     var to: ObjectID
+    var isMerge = false
+    /// The branch of this clone that is to be worked on from then on, where it is another one.
+    var branch: BranchID?
     /// Touched paths that had the new content before the move began.
     var kept: Set<VaultPath> = []
 
@@ -25,7 +30,9 @@ struct Journal: Sendable, Equatable {
             item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }
         }
         return Journal(
-            verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to, kept: Set(kept))
+            verb: verb, ref: ref, from: value["from"]?.text.flatMap { try? ObjectID($0) }, to: to,
+            isMerge: value["merge"]?.boolean == true, branch: value["branch_id"]?.text.flatMap { try? BranchID($0) },
+            kept: Set(kept))
     }
 
     func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
@@ -36,6 +43,8 @@ struct Journal: Sendable, Equatable {
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "from", value: .optional(from?.text)),
                 JSONMember(name: "to", value: .string(to.text)),
+                JSONMember(name: "merge", value: .bool(isMerge)),
+                JSONMember(name: "branch_id", value: .optional(branch?.text)),
                 JSONMember(
                     name: "kept", value: .array(kept.sorted().map { .string(Base64.text($0.bytes.span)) })),
             ], scratch: scratch)

@@ -10,6 +10,8 @@ package import VaultSystem
 /// crash. Readers take no lock.
 public struct FolderRemote: Remote {
     let path: FilePath
+    /// The open folder in which the remote's own stands; nil resolves the path anew each time, links included.
+    let container: (any Directory)?
     let vaultID: VaultID
     let environment: VaultEnvironment
     /// Seconds to wait for another writer.
@@ -26,7 +28,11 @@ public struct FolderRemote: Remote {
         self.init(path: FilePath(path), vaultID: vaultID, environment: .production())
     }
 
-    package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment, lockTimeout: Double = 60) {
+    package init(
+        path: FilePath, in container: (any Directory)? = nil, vaultID: VaultID, environment: VaultEnvironment,
+        lockTimeout: Double = 60
+    ) {
+        self.container = container
         // Seen from where the process is now, also when it goes elsewhere later. Not by text: a link may stand before
         // a `..`.
         let here = path.isAbsolute ? nil : try? environment.fileSystem.currentDirectory()
@@ -86,7 +92,7 @@ public struct FolderRemote: Remote {
     /// - Throws: `unreachable` when the folder can not be opened, so that a missing disk is no empty vault.
     func openStore() throws -> FolderStore {
         do throws(Errno) {
-            let root = try environment.fileSystem.openDirectory(path)
+            let root = try openFolder()
             return try FolderStore(root: root, remote: self)
         } catch {
             throw VaultError(
@@ -97,6 +103,23 @@ public struct FolderRemote: Remote {
 }
 
 extension FolderRemote {
+    /// Opens the folder.
+    func openFolder() throws(Errno) -> any Directory {
+        guard let container, let name = path.lastComponent else {
+            return try environment.fileSystem.openDirectory(path)
+        }
+        return try container.openDirectory(name)
+    }
+
+    /// Opens the folder, made where it is absent.
+    func makeFolder() throws(Errno) -> any Directory {
+        guard let container, let name = path.lastComponent else {
+            try environment.fileSystem.createDirectories(path, mode: 0o777)
+            return try environment.fileSystem.openDirectory(path)
+        }
+        return try container.openDirectory(name, creatingWith: 0o777)
+    }
+
     /// Whether a text names a folder rather than a saved remote: it holds a slash or begins with a dot.
     public static func looksLikeLocation(_ text: String) -> Bool {
         text.contains("/") || text.hasPrefix(".")

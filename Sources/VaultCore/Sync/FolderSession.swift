@@ -46,9 +46,7 @@ struct FolderSession {
 
     private static func openRoot(_ remote: FolderRemote) throws(VaultError) -> any Directory {
         try attempt("cannot make the folder \(remote.location)", path: remote.location) { () throws(Errno) in
-            let fileSystem = remote.environment.fileSystem
-            try fileSystem.createDirectories(remote.path, mode: 0o777)
-            return try fileSystem.openDirectory(remote.path)
+            try remote.makeFolder()
         }
     }
 

@@ -30,7 +30,12 @@ struct FolderTransaction {
             try? writer.discard()
             throw error
         }
-        try writer.publish(journal)
+        do {
+            try writer.publish(journal)
+        } catch {
+            try? writer.discardUnlessPublishing()
+            throw error
+        }
         return .applied
     }
 

@@ -110,30 +110,21 @@ final class FolderWriter: Sendable {
     // MARK: The one step
 
     /// Gives staged files their names, as one step that the next writer finishes when this one can not.
+    ///
+    /// After an error the caller discards what is staged, unless the journal stands: then the batch counts, although
+    /// the journal may not be durable.
+    ///
+    /// A single file as well. Its rename alone would be one step, but the journal is then the last of every write: one
+    /// that a power cut brings back does not undo what came after it, and a write that failed before its folder was
+    /// synced is finished, and synced, before the same bytes are found there and taken for done. It costs two syncs.
     func publish(_ journal: FolderJournal) throws {
         guard !journal.steps.isEmpty else { return }
-        do {
-            let bytes = journal.bytes
-            try attempt("cannot write the journal of \(location)") { () throws(Errno) in
-                try scratch.replace(FolderJournal.name, in: own, with: bytes.span, mode: 0o600)
-            }
-        } catch {
-            // Where the journal stands the batch counts, although it may not be durable.
-            if journalIsAbsent { try? discard() }
-            throw error
+        let bytes = journal.bytes
+        try attempt("cannot write the journal of \(location)") { () throws(Errno) in
+            try scratch.replace(FolderJournal.name, in: own, with: bytes.span, mode: 0o600)
         }
         try hit(.folderJournalWritten)
         try carryOut(journal, isReplay: false)
-    }
-
-    /// Gives one staged file its name, or removes one; a single rename needs no journal.
-    func publishOne(_ step: FolderJournal.Step) throws {
-        do {
-            try sync(try rename([step], false))
-        } catch {
-            try? discard()
-            throw error
-        }
     }
 
     /// Removes what is staged, unless a journal counts on it.
@@ -141,7 +132,8 @@ final class FolderWriter: Sendable {
         if journalIsAbsent { try discard() }
     }
 
-    private var journalIsAbsent: Bool {
+    /// Whether nothing that is staged counts yet.
+    var journalIsAbsent: Bool {
         do throws(Errno) {
             return try own.statusIfPresent(of: FolderJournal.name) == nil
         } catch {

@@ -111,17 +111,29 @@ extension ServedVault {
 
     /// Copies the vault as it is at this moment into an empty or absent folder, which is then a folder remote.
     ///
-    /// - Throws: `directoryNotEmpty` when there is something in it.
-    package func backup(to destination: FilePath) throws -> VaultSnapshot {
-        let fileSystem = remote.environment.fileSystem
-        let target = try attempt("cannot make the folder \(destination)") { () throws(Errno) in
-            try fileSystem.createDirectories(destination, mode: 0o700)
-            return try fileSystem.openDirectory(destination)
+    /// Of a destroyed vault the record alone is copied, so that its id stays unusable in the copy.
+    ///
+    /// - Returns: Files and bytes; nil where there is no vault, and nothing to copy.
+    /// - Throws: `directoryNotEmpty` when there is something in it, `refused` for files that nobody owns.
+    package func backup(to destination: FilePath) throws -> (files: Int, bytes: Int64)? {
+        switch try owner() {
+        case .nobody:
+            // Never left out in silence: somebody may believe them safe.
+            guard try holdsSomething() else { return nil }
+            throw VaultError(
+                .refused, "\(remote.location) has no owner record and is no served vault",
+                hint: "copy the folder, or restore its .vaultctl/owner.json")
+        case .destroyed:
+            let target = try emptyFolder(destination)
+            let own = try own()
+            let record = try attempt("cannot read \(remote.location)") { () throws(Errno) in
+                try own?.readFileIfPresent(FolderStore.ownerName, limit: 65_536)
+            }
+            try attempt("cannot write to \(destination)") { () throws(Errno) in try Self.keep(record, in: target) }
+            return (0, 0)
+        case .writeKey: break
         }
-        let isEmpty = try attempt("cannot read \(destination)") { () throws(Errno) in try target.entries().isEmpty }
-        guard isEmpty else {
-            throw VaultError(.directoryNotEmpty, "\(destination) holds something already", hint: "use a fresh folder")
-        }
+        let target = try emptyFolder(destination)
         let snapshot = try snapshot()
         defer { snapshot.remove() }
         try attempt("cannot write to \(destination)") { () throws(Errno) in
@@ -137,13 +149,38 @@ extension ServedVault {
                     try copy.write(piece.span)
                 }
             }
-            if let owner = snapshot.owner {
-                // Last: a copy that was interrupted has no owner.
-                let own = try target.openDirectory(FolderStore.ownName, creatingWith: 0o700)
-                try own.createFile(FolderStore.ownerName, mode: 0o600).write(owner.span)
-            }
-            try target.syncFileSystem()
+            try Self.keep(snapshot.owner, in: target)
         }
-        return snapshot
+        return (snapshot.paths.count, snapshot.bytes)
+    }
+
+    /// Whether there is a file of a vault, or something that should have been its folder.
+    private func holdsSomething() throws(VaultError) -> Bool {
+        guard let root = try root() else { return true }
+        return try attempt("cannot read \(remote.location)") { () throws(Errno) in
+            try root.statusIfPresent(of: FolderStore.bareName) != nil
+        }
+    }
+
+    private func emptyFolder(_ path: FilePath) throws(VaultError) -> any Directory {
+        let fileSystem = remote.environment.fileSystem
+        let target = try attempt("cannot make the folder \(path)") { () throws(Errno) in
+            try fileSystem.createDirectories(path, mode: 0o700)
+            return try fileSystem.openDirectory(path)
+        }
+        let isEmpty = try attempt("cannot read \(path)") { () throws(Errno) in try target.entries().isEmpty }
+        guard isEmpty else {
+            throw VaultError(.directoryNotEmpty, "\(path) holds something already", hint: "use a fresh folder")
+        }
+        return target
+    }
+
+    /// Ends a copy, last: one that was interrupted has no owner.
+    private static func keep(_ owner: [UInt8]?, in target: any Directory) throws(Errno) {
+        if let owner {
+            let own = try target.openDirectory(FolderStore.ownName, creatingWith: 0o700)
+            try own.createFile(FolderStore.ownerName, mode: 0o600).write(owner.span)
+        }
+        try target.syncFileSystem()
     }
 }

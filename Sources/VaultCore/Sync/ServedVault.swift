@@ -9,8 +9,11 @@ package import VaultSystem
 package struct ServedVault: Sendable {
     let remote: FolderRemote
 
-    package init(path: FilePath, vaultID: VaultID, environment: VaultEnvironment) {
-        remote = FolderRemote(path: path, vaultID: vaultID, environment: environment)
+    /// * `container`: The folder of vaults; then nothing but a folder in it, and no link, is the vault.
+    package init(
+        path: FilePath, in container: (any Directory)? = nil, vaultID: VaultID, environment: VaultEnvironment
+    ) {
+        remote = FolderRemote(path: path, in: container, vaultID: vaultID, environment: environment)
     }
 
     /// Whose the vault is.
@@ -21,9 +24,11 @@ package struct ServedVault: Sendable {
 
     func root() throws(VaultError) -> (any Directory)? {
         do throws(Errno) {
-            return try remote.environment.fileSystem.openDirectory(remote.path)
+            return try remote.openFolder()
         } catch {
             if error == .noSuchFile { return nil }
+            // As for reads: what is no folder is no vault.
+            if remote.container != nil, error.isAbsent || error == .tooManyLinks { return nil }
             throw .io(error, "cannot open \(remote.location)")
         }
     }
@@ -41,6 +46,8 @@ package struct ServedVault: Sendable {
     // MARK: Listing
 
     /// The paths of all files below a folder, `bare` or one below it, in their order; none where there is no such folder.
+    ///
+    /// - Throws: `notSupported` for more than `limit` files.
     package func list(below folder: String, limit: Int) throws(VaultError) -> [String] {
         guard folder == "bare" || StorePath(folder) != nil, let root = try root() else { return [] }
         var found: [String] = []
@@ -49,7 +56,7 @@ package struct ServedVault: Sendable {
             guard let directory = try root.openDirectory(path: names) else { return [] }
             try collect(directory, prefix: folder + "/", depth: names.count, limit: limit, into: &found)
         } catch {
-            if error == .fileTooLarge { throw VaultError(.refused, "the vault has more than \(limit) files") }
+            if error == .fileTooLarge { throw VaultError(.notSupported, "the vault has more than \(limit) files") }
             if error.isAbsent || error == .tooManyLinks { return [] }
             throw .io(error, "cannot list \(remote.location)")
         }
@@ -89,9 +96,7 @@ package struct ServedVault: Sendable {
     /// Not the scratch folder, which whoever takes the lock empties.
     package func uploadFolder() throws(VaultError) -> any Directory {
         try attempt("cannot write to \(remote.location)") { () throws(Errno) in
-            try remote.environment.fileSystem.createDirectories(remote.path, mode: 0o777)
-            return try remote.environment.fileSystem.openDirectory(remote.path)
-                .openDirectory(FolderStore.ownName, creatingWith: 0o700)
+            try remote.makeFolder().openDirectory(FolderStore.ownName, creatingWith: 0o700)
                 .openDirectory(Self.uploadsName, creatingWith: 0o700)
         }
     }
@@ -178,17 +183,6 @@ package struct ServedVaultWriter {
         }
     }
 
-    /// Reads a file; nil when it is absent.
-    ///
-    /// - Throws: `refUnreadable` for one of more than `limit` bytes.
-    package func read(_ path: StorePath, limit: Int) throws(VaultError) -> [UInt8]? {
-        guard let (file, size) = try open(path) else { return nil }
-        guard size <= Int64(limit) else { throw VaultError(.refUnreadable, "\(path.text) is too large to compare") }
-        return try attempt("cannot read \(path.text)") { () throws(Errno) in
-            try file.readToEnd(limit: limit, sizeHint: Int(size))
-        }
-    }
-
     /// Writes bytes to the scratch folder.
     package func stage(_ bytes: [UInt8]) throws -> Staged {
         Staged(name: try session.writer.stage { try $0(bytes.span) })
@@ -203,6 +197,17 @@ package struct ServedVaultWriter {
         return staged
     }
 
+    /// Gives a file back that was taken over; false when a journal counts on it.
+    package func release(_ staged: Staged, as name: [UInt8], to uploads: any Directory) -> Bool {
+        guard session.writer.journalIsAbsent else { return false }
+        do throws(Errno) {
+            try session.writer.scratch.directory.rename(staged.name, to: uploads, as: name, replacing: false)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Gives contents their places, or removes files (nil), all in one durable step.
     ///
     /// - Throws: `refused`, with nothing changed, where a folder stands in the place of a file or the reverse.
@@ -211,11 +216,7 @@ package struct ServedVaultWriter {
         try checkPlaces(changes)
         let steps = changes.map { FolderJournal.Step(target: $0.key, temporary: $0.value?.name) }
         try session.writer.syncStaged(steps.compactMap(\.temporary))
-        if steps.count == 1, let step = steps.first {
-            try session.writer.publishOne(step)
-        } else {
-            try session.writer.publish(FolderJournal(steps))
-        }
+        try session.writer.publish(FolderJournal(steps))
     }
 
     /// A batch whose journal is written must be possible, or it would stop every writer after it.

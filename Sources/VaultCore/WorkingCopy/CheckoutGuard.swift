@@ -199,7 +199,8 @@ struct CheckoutGuard: Sendable {
         return ContentHash(digest: try hash.finish())
     }
 
-    private static func blocked(_ paths: [VaultPath]) -> VaultError {
+    /// The refusal that names uncommitted work in the way.
+    static func blocked(_ paths: [VaultPath]) -> VaultError {
         let shown = paths.prefix(5).map(\.description).joined(separator: ", ")
         let more = paths.count > 5 ? " and \(paths.count - 5) more" : ""
         return VaultError(

@@ -20,6 +20,9 @@ struct WorkingChanges: Sendable {
     /// Files modified after this moment, two seconds before the scan, are not recorded.
     var racyAfterNs: Int64 = .min
 
+    /// Every path with uncommitted work.
+    var paths: [VaultPath] { added.map(\.path) + modified.map(\.path) + deleted.map(\.path) }
+
     var changes: Changes {
         Changes(added: added.map(\.path), modified: modified.map(\.path), deleted: deleted.map(\.path))
     }

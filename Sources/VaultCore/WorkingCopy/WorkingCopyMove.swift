@@ -22,14 +22,40 @@ struct WorkingCopyMove {
     }
 
     /// * `target`: The commit to move to; its objects are all held.
+    /// * `branch`: The branch of this clone that is worked on afterwards, where that is another one.
     /// * `accept`: What has to be recorded once the move is known to be possible, before the first file is touched.
     /// * `finish`: Moves the head; called when every file is on disk and durable.
     /// - Throws: `dirtyTree` when uncommitted work is in the way, `unsafePath`; nothing has changed then.
     func run(
-        to target: ObjectID, verb: String, accept: () throws -> Void = {}, finish: () throws -> Void
+        to target: ObjectID, verb: String, branch: BranchID? = nil, accept: () throws -> Void = {},
+        finish: () throws -> Void
+    ) throws -> Outcome {
+        try run(
+            Journal(verb: verb, ref: state.headRef, from: state.head, to: target, branch: branch), tree: graph.tree(of: target),
+            mustBeClean: [], accept: accept, begin: { _ in }, finish: finish, abandon: {})
+    }
+
+    /// Gives the working copy what a merge that stops with conflicts leaves in it; the head stays.
+    ///
+    /// * `tree`: The merged tree with the copies of theirs.
+    /// * `conflicts`: Paths that must hold no uncommitted work: what is decided for them replaces it.
+    /// * `begin`: Records the merge, before the first file is touched; gets the touched paths that have their new
+    ///   content already.
+    /// * `abandon`: Removes that record, when the move was undone.
+    func stop(
+        with tree: ObjectID, verb: String, conflicts: [VaultPath], accept: () throws -> Void = {},
+        begin: (Set<VaultPath>) throws -> Void, abandon: () throws -> Void
+    ) throws -> Outcome {
+        try run(
+            Journal(verb: verb, ref: state.headRef, from: state.head, to: tree, isMerge: true), tree: tree,
+            mustBeClean: conflicts, accept: accept, begin: begin, finish: {}, abandon: abandon)
+    }
+
+    private func run(
+        _ record: Journal, tree to: ObjectID, mustBeClean: [VaultPath], accept: () throws -> Void,
+        begin: (Set<VaultPath>) throws -> Void, finish: () throws -> Void, abandon: () throws -> Void
     ) throws -> Outcome {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
-        let to = try graph.tree(of: target)
         guard vault.mode != .bare else {
             try accept()
             try finish()
@@ -39,6 +65,10 @@ struct WorkingCopyMove {
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
         // The guard reads what the move touches.
         let dirty = looksAround ? try vault.look(tracked, skipping: Set(differences.map(\.path))) : nil
+        if let dirty, !mustBeClean.isEmpty {
+            let inTheWay = dirty.paths.filter { path in mustBeClean.contains { path.isAtOrBelow($0) } }
+            guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(inTheWay) }
+        }
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
@@ -46,19 +76,23 @@ struct WorkingCopyMove {
         let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
         try requireBlobs(plan.write)
         try accept()
-        let isMoving = !plan.write.isEmpty || !plan.remove.isEmpty
-        if isMoving {
-            let kept = interrupted?.kept ?? Set(plan.alreadyThere)
-            try Journal(verb: verb, ref: state.headRef, from: state.head, to: target, kept: kept)
-                .write(vault.files, scratch: scratch)
+        let untouched = interrupted?.kept ?? Set(plan.alreadyThere)
+        if !plan.write.isEmpty || !plan.remove.isEmpty {
+            var journal = record
+            journal.kept = untouched
+            try journal.write(vault.files, scratch: scratch)
         }
         let written: Checkout.Outcome
         do {
+            try begin(untouched)
             written = try carryOut(plan)
         } catch let error as VaultError where !error.isOfTheDisk {
             // What stopped the move will not go away by itself: the files get their old content back now. After a
             // failing disk nothing more is written; the journal tells the next command.
-            try? undo(plan, of: differences, notStored)
+            do {
+                try undo(plan, of: differences, notStored)
+                try abandon()
+            } catch {}
             throw error
         }
         let before = notStored
@@ -75,7 +109,8 @@ struct WorkingCopyMove {
             throw error
         }
         try Journal.remove(vault.files)
-        store(dirty?.cache ?? tracked, differences, tree: to)
+        // What is tracked is still the head's tree when a merge has stopped.
+        if !record.isMerge { store(dirty?.cache ?? tracked, differences, tree: to) }
         return Outcome(
             changes: TreeDiff.changes(differences.filter { !$0.isSameContent }),
             keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
@@ -113,12 +148,12 @@ struct WorkingCopyMove {
         try Journal.remove(vault.files)
     }
 
-    /// Undoes an interrupted move to `target`.
+    /// Undoes an interrupted move to a tree.
     func undo(moveTo target: ObjectID) throws {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         // What had the new content before the move began is nothing that it did.
         let kept = interrupted?.kept ?? []
-        let differences = try TreeDiff(trees: trees).files(from, graph.tree(of: target))
+        let differences = try TreeDiff(trees: trees).files(from, target)
         try undo(differences.filter { !kept.contains($0.path) }, vault.notStored())
     }
 
@@ -132,8 +167,7 @@ struct WorkingCopyMove {
 
     private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> [VaultPath] {
         let touched = Set(differences.map(\.path))
-        let all = dirty.added.map(\.path) + dirty.modified.map(\.path) + dirty.deleted.map(\.path)
-        return all.filter { !touched.contains($0) }.sorted()
+        return dirty.paths.filter { !touched.contains($0) }.sorted()
     }
 
     private func store(
@@ -157,6 +191,8 @@ extension Vault {
     /// Finishes a move of the working copy that a crash interrupted or, where files were edited since or objects are
     /// missing, undoes it; a person's edits are kept either way.
     func recover(_ lock: borrowing CloneLock) throws -> Recovery {
+        // A commit that ended a merge died before it removed the merge's record.
+        if try MergeState.read(files) != nil, try mergeState() == nil { try MergeState.remove(files) }
         let journal: Journal
         do {
             guard let found = try Journal.read(files) else { return .settled }
@@ -186,16 +222,29 @@ extension Vault {
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: SilentObserver(),
             interrupted: journal)
+        if journal.isMerge { return try settleMerge(journal, move) }
         guard mode == .full else {
             // The head of a read-only clone is the remote's, which only a pull moves: the next one begins afresh.
-            return try move.undo(moveTo: journal.to)
+            return try move.undo(moveTo: graph.tree(of: journal.to))
         }
         do {
-            _ = try move.run(to: journal.to, verb: journal.verb) {
+            _ = try move.run(to: journal.to, verb: journal.verb, branch: journal.branch) {
+                if let branch = journal.branch { return try workOn(branch, scratch: scratch) }
                 try moveRef(state.headRef, from: state.head, to: journal.to, scratch: scratch)
             }
         } catch let error as VaultError where !error.isOfTheDisk {
+            try move.undo(moveTo: graph.tree(of: journal.to))
+        }
+    }
+
+    /// Finishes what a merge that stops with conflicts had begun to write; it has touched nothing before its record.
+    private func settleMerge(_ journal: Journal, _ move: WorkingCopyMove) throws {
+        guard try MergeState.read(files)?.given == journal.to else { return try Journal.remove(files) }
+        do {
+            _ = try move.stop(with: journal.to, verb: journal.verb, conflicts: [], begin: { _ in }, abandon: {})
+        } catch let error as VaultError where !error.isOfTheDisk {
             try move.undo(moveTo: journal.to)
+            try MergeState.remove(files)
         }
     }
 }

@@ -1,5 +1,4 @@
 internal import CCurlShim
-internal import VaultCrypto
 internal import VaultSystem
 
 /// What the receiver of a transfer's events wants.
@@ -53,7 +52,7 @@ struct Transfer: Sendable {
     var headers: [HTTPHeader]
     /// Nil for none.
     var bodySize: Int64?
-    var proxy: String?
+    var proxy: Proxy?
 }
 
 /// libcurl's one thread of a client, with its connections.
@@ -104,12 +103,6 @@ final class CurlClient: @unchecked Sendable {
     deinit {
         // unsafe: the pointer is this object's own; transfers under way are told that they end.
         unsafe vc_client_free(client)
-    }
-
-    /// The name and version of the library that was opened.
-    static var version: String {
-        // unsafe: the library's text is static and terminated.
-        unsafe String(cString: vc_version())
     }
 
     /// Queues a transfer and gives its number.
@@ -168,7 +161,7 @@ final class CurlClient: @unchecked Sendable {
         return unsafe withPointers(lines[...], []) { pointers in
             unsafe transfer.method.withCString { method in
                 unsafe transfer.url.withCString { url in
-                    unsafe Self.withText(transfer.proxy) { proxy in
+                    unsafe Self.withText(transfer.proxy?.text) { proxy in
                         unsafe pointers.withUnsafeBufferPointer { list in
                             var request = unsafe vc_request()
                             unsafe request.method = method
@@ -289,12 +282,4 @@ private final class NoEvents: TransferEvents {
     func fill(limit: Int) -> BodyPiece { .stop }
     func rewind() -> Bool { false }
     func ended(_ end: TransferEnd) {}
-}
-
-extension [UInt8] {
-    /// The bytes of a span, copied in one go.
-    init(copying bytes: Span<UInt8>) {
-        // unsafe: the span's memory is lent for one call.
-        self = unsafe bytes.withUnsafeBytes { buffer in unsafe [UInt8](buffer) }
-    }
 }

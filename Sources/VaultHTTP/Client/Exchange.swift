@@ -7,6 +7,8 @@ final class Exchange: TransferEvents {
         /// The answer's body, or what of it was not taken yet.
         var chunks: [[UInt8]] = []
         var held = 0
+        /// Bytes of an error's body that nobody will see.
+        var dropped = 0
         var isPaused = false
         var sent = 0
         var end: TransferEnd?
@@ -24,6 +26,8 @@ final class Exchange: TransferEvents {
 
     /// An answer with another status than 200 and 206 is never streamed; its text has no use beyond this.
     private static let errorLimit = 64 << 10
+    /// What is let pass beyond that, so that the connection can be kept; an endless body is ended.
+    private static let dropLimit = 1 << 20
 
     init(_ request: HTTPRequest, streams: Bool) {
         body = request.body
@@ -63,9 +67,15 @@ final class Exchange: TransferEvents {
                 return (.goOn, state.waiter)
             }
             guard state.held + bytes.count <= (isGood ? limit : Self.errorLimit) else {
-                if isGood { state.failure = HTTPFailure(.tooLarge, "the answer is too large") }
+                if isGood {
+                    state.failure = HTTPFailure(.tooLarge, "the answer is too large")
+                    return (.stop, nil)
+                }
                 // Of an error only the status counts.
-                return (isGood ? .stop : .goOn, nil)
+                state.dropped += bytes.count
+                guard state.dropped > Self.dropLimit else { return (.goOn, nil) }
+                state.failure = HTTPFailure(.garbled, "the answer is an error without an end")
+                return (.stop, nil)
             }
             state.chunks.append(bytes)
             state.held += bytes.count

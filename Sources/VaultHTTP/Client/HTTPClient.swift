@@ -21,8 +21,8 @@ package final class HTTPClient: Sendable {
         package var proxies = ProxyRules()
         /// How this program names itself.
         package var userAgent = "vaultctl"
-        /// Called with one line about each request that has ended; it holds no secret.
-        package var trace: (@Sendable (String) -> Void)?
+        /// Called about each request that has ended.
+        package var trace: (@Sendable (RequestTrace) -> Void)?
 
         package init() {}
     }
@@ -74,18 +74,21 @@ package final class HTTPClient: Sendable {
         _ request: HTTPRequest, streams: Bool, _ sink: ([UInt8]) throws -> Void
     ) async throws -> HTTPResponse {
         try checkCancellation()
+        let transfer = try transfer(request)
         let client = try open()
         let exchange = Exchange(request, streams: streams)
         let started = clock.monotonicNs
-        let number = try client.start(transfer(request), exchange)
+        let number = try client.start(transfer, exchange)
         counter.withLock { $0 += 1 }
         if case .stream(_, let source) = request.body { source.attach { client.resume(number) } }
         return try await withTaskCancellationHandler {
             var body: [UInt8] = []
+            var received: Int64 = 0
             while true {
                 let (chunks, end) = await exchange.next { client.resume(number) }
                 let isStreamed = streams && (exchange.head.status == 200 || exchange.head.status == 206)
                 for chunk in chunks {
+                    received += Int64(chunk.count)
                     guard isStreamed else {
                         body += chunk
                         continue
@@ -96,8 +99,15 @@ package final class HTTPClient: Sendable {
                     }
                 }
                 guard let end else { continue }
-                let failure = exchange.failure(end)
-                trace(request, exchange.head.status, failure, started)
+                let failure = exchange.failure(end).map { failure in
+                    HTTPFailure(failure.kind, transfer.proxy?.hidden(in: failure.message) ?? failure.message)
+                }
+                options.trace?(
+                    RequestTrace(
+                        method: request.method.rawValue, url: request.url.withoutQuery, status: exchange.head.status,
+                        failure: failure?.message, milliseconds: (clock.monotonicNs - started) / 1_000_000,
+                        sent: transfer.bodySize ?? 0, received: received, httpVersion: end.httpVersion,
+                        isReused: end.isReused))
                 if let failure { throw self.error(failure) }
                 return HTTPResponse(
                     head: exchange.head, body: body, httpVersion: end.httpVersion, isReused: end.isReused)
@@ -107,7 +117,7 @@ package final class HTTPClient: Sendable {
         }
     }
 
-    private func transfer(_ request: HTTPRequest) -> Transfer {
+    private func transfer(_ request: HTTPRequest) throws(HTTPFailure) -> Transfer {
         var headers = [HTTPHeader("User-Agent", options.userAgent), HTTPHeader("Accept-Encoding", "identity")]
         headers += request.headers
         let size: Int64? =
@@ -118,7 +128,7 @@ package final class HTTPClient: Sendable {
             }
         return Transfer(
             method: request.method.rawValue, url: request.url.text, headers: headers, bodySize: size,
-            proxy: options.proxies.proxy(for: request.url))
+            proxy: try options.proxies.proxy(for: request.url))
     }
 
     private func open() throws -> CurlClient {
@@ -147,12 +157,5 @@ package final class HTTPClient: Sendable {
         case .interrupted: return interruption.withLock { $0 } ?? CancellationError()
         default: return failure
         }
-    }
-
-    private func trace(_ request: HTTPRequest, _ status: Int, _ failure: HTTPFailure?, _ started: Int64) {
-        guard let trace = options.trace else { return }
-        let took = (clock.monotonicNs - started) / 1_000_000
-        let outcome = failure.map { "failed: \($0.message)" } ?? "\(status)"
-        trace("\(request.method.rawValue) \(request.url.withoutQuery) \(outcome) \(took) ms")
     }
 }

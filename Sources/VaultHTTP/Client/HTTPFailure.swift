@@ -20,8 +20,6 @@ package struct HTTPFailure: Error, Sendable, CustomStringConvertible {
         case stalled
         /// The answer is larger than the caller takes.
         case tooLarge
-        /// The bytes of the request's body could not be given.
-        case noBody
         /// Told to end by a callback of this module.
         case stopped
         /// The task was cancelled.

@@ -45,7 +45,7 @@ struct HTTPHeader: Sendable {
 
 /// A token or a write key on its way into a header.
 package final class HTTPSecret: Sendable {
-    let bytes: SecretBytes
+    package let bytes: SecretBytes
 
     /// Takes the bytes over.
     ///

@@ -1,8 +1,15 @@
 /// Which requests go through a proxy (spec 10 B.6), from the variables that all programs share.
 package struct ProxyRules: Sendable, Equatable {
-    private var secure: String?
-    private var plain: String?
+    private var secure: Setting?
+    private var plain: Setting?
     private var exceptions: [String] = []
+
+    /// A variable and what it names.
+    private struct Setting: Sendable, Equatable {
+        let variable: String
+        /// Nil for what is no proxy.
+        let proxy: Proxy?
+    }
 
     /// No proxy.
     package init() {}
@@ -11,21 +18,31 @@ package struct ProxyRules: Sendable, Equatable {
     ///
     /// * `variable`: The value of a variable; nil when it is not set or empty.
     package init(variable: (String) -> String?) {
-        func either(_ name: String) -> String? { variable(name) ?? variable(name.uppercased()) }
+        func setting(_ name: String) -> Setting? {
+            variable(name).map { Setting(variable: name, proxy: Proxy($0)) }
+        }
+        func either(_ name: String) -> Setting? { setting(name) ?? setting(name.uppercased()) }
         let all = either("all_proxy")
         secure = either("https_proxy") ?? all
         // A web server's child gets the header `Proxy` of its request as HTTP_PROXY: nobody of this machine set it.
-        let upper = variable("REQUEST_METHOD") == nil ? variable("HTTP_PROXY") : nil
-        plain = variable("http_proxy") ?? upper ?? all
-        exceptions = (either("no_proxy") ?? "").split { $0 == "," || $0 == " " }.map { $0.lowercased() }
+        let upper = variable("REQUEST_METHOD") == nil ? setting("HTTP_PROXY") : nil
+        plain = setting("http_proxy") ?? upper ?? all
+        let names = variable("no_proxy") ?? variable("NO_PROXY") ?? ""
+        exceptions = names.split { $0 == "," || $0 == " " }.map { $0.lowercased() }
     }
 
     /// The proxy for a URL; nil for none.
     ///
     /// This machine is never asked through another one.
-    func proxy(for url: WebURL) -> String? {
-        guard let proxy = url.isSecure ? secure : plain, !url.isLoopback else { return nil }
-        return exceptions.contains { Self.matches($0, url) } ? nil : proxy
+    ///
+    /// - Throws: `proxy` where the variable names none; its value, which may hold a password, is not told.
+    func proxy(for url: WebURL) throws(HTTPFailure) -> Proxy? {
+        guard let setting = url.isSecure ? secure : plain, !url.isLoopback else { return nil }
+        for exception in exceptions where Self.matches(exception, url) { return nil }
+        guard let proxy = setting.proxy else {
+            throw HTTPFailure(.proxy, "the value of \(setting.variable) is no address of a proxy")
+        }
+        return proxy
     }
 
     /// Whether an entry of `no_proxy` names the host: itself, a domain above it, or `*`; with a port only that port.

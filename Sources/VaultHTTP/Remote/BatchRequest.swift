@@ -37,6 +37,7 @@ struct BatchRequest: Sendable {
                 return try await resolve(pending, endpoint.errors.garbage("a conflict without its place"))
             }
             let conflict = try settle(&pending, answer)
+            remote.knowledge.hasWritten = true
             switch conflict {
             case nil: continue
             case .lost(let position, let current)?: return .conflict(position: position, current: current)
@@ -46,7 +47,6 @@ struct BatchRequest: Sendable {
                 hasProbed = true
             }
         }
-        remote.knowledge.hasWritten = true
         return nil
     }
 
@@ -65,22 +65,24 @@ struct BatchRequest: Sendable {
         var request = endpoint.request(
             .post, endpoint.url("batch"), body: .bytes(body), type: "application/json", writeKey: writeKey)
         request.answerLimit = Endpoint.batchAnswer
+        // What an earlier attempt did, no later refusal tells.
+        var mayHaveWorked = false
+        func failure(_ error: VaultError) -> any Error { mayHaveWorked ? UnknownOutcome(error: error) : error }
         let response: HTTPResponse
         do {
-            response = try await endpoint.send(request)
-        } catch let failure as HTTPFailure {
-            let error = endpoint.errors.error(failure)
-            switch failure.kind {
-            case .lost, .garbled, .stalled, .tooLarge: throw UnknownOutcome(error: error)
-            default: throw error
-            }
+            response = try await endpoint.send(request, unclear: { mayHaveWorked = true })
+        } catch let ended as HTTPFailure {
+            if [.lost, .garbled, .stalled, .tooLarge].contains(ended.kind) { mayHaveWorked = true }
+            throw failure(endpoint.errors.error(ended))
+        } catch let error as VaultError {
+            throw failure(error)
         }
         switch response.status {
         case 200: break
         case 409, 412: return BatchCodec.Answer(results: [], conflictsSomewhere: true)
         case 413: throw TooLarge(error: endpoint.errors.error(response, writes: true))
         case 500...599: throw UnknownOutcome(error: endpoint.errors.error(response, writes: true))
-        default: throw endpoint.errors.error(response, writes: true)
+        default: throw failure(endpoint.errors.error(response, writes: true))
         }
         do throws(FormatError) { return try BatchCodec.answer(response.body) } catch {
             throw UnknownOutcome(error: endpoint.errors.garbage(error.detail))
@@ -172,13 +174,12 @@ struct BatchRequest: Sendable {
     /// - Throws: `error` when nothing tells that it took effect.
     private func resolve(_ pending: [BatchWriter.Item], _ error: VaultError) async throws -> BatchOutcome? {
         let swaps = pending.filter(\.isSwap)
-        guard let last = swaps.last, last.position == pending.last?.position else { throw error }
+        // Objects and keys are created once, however often they are sent.
+        guard let last = swaps.last else { throw error }
+        guard last.position == pending.last?.position else { throw unknown(error.code, error) }
         let found: [FileID: RemoteFile]
         do { found = try await remote.readAll(swaps.map(\.file)) } catch {
-            throw VaultError(
-                .unreachable,
-                "\(endpoint.errors.location) stopped answering; whether it took the last step is not known",
-                hint: "run it again: what was sent is recognised", cause: error)
+            throw unknown((error as? VaultError)?.code == .deferred ? .deferred : .unreachable, error)
         }
         for item in swaps {
             guard case .swap(_, let expected, let new) = item.operation else { continue }
@@ -195,6 +196,13 @@ struct BatchRequest: Sendable {
         }
         // A server works in order: the last step of the request took effect, so all before it did.
         return nil
+    }
+
+    private func unknown(_ code: VaultError.Code, _ cause: any Error) -> VaultError {
+        VaultError(
+            code, "\(endpoint.errors.location) stopped answering; whether it took the last step is not known",
+            hint: "run it again: what was sent is recognised", cause: cause
+        ).answered((cause as? VaultError)?.answer)
     }
 
     private func content(_ file: FileID) async throws -> [UInt8]? {

@@ -7,7 +7,7 @@ internal import VaultSystem
 struct Endpoint: Sendable {
     let base: WebURL
     let vaultID: VaultID
-    let token: HTTPSecret?
+    let token: HeldToken
     let client: HTTPClient
     let retrier: Retrier
     let errors: ServerErrors
@@ -32,20 +32,44 @@ struct Endpoint: Sendable {
     ) -> HTTPRequest {
         var request = HTTPRequest(method: method, url: url, body: body)
         if let type { request.headers.append(HTTPHeader("Content-Type", type)) }
-        if let token {
-            // Some deployments check the second name in a gateway before the service.
-            request.headers.append(HTTPHeader("x-sgraph-access-token", token))
-            request.headers.append(HTTPHeader("X-API-Key", token))
-        }
         if let writeKey { request.headers.append(HTTPHeader("x-sgraph-vault-write-key", writeKey)) }
+        return carryingToken(request)
+    }
+
+    private static let tokenHeader = "x-sgraph-access-token"
+
+    /// The request with the token that is held, if it has none yet.
+    private func carryingToken(_ request: HTTPRequest) -> HTTPRequest {
+        guard let held = token.current, !request.headers.contains(where: { $0.name == Self.tokenHeader }) else {
+            return request
+        }
+        var request = request
+        request.headers.append(HTTPHeader(Self.tokenHeader, held))
+        // Some deployments check this name in a gateway before the service.
+        request.headers.append(HTTPHeader("X-API-Key", held))
         return request
     }
 
     /// Sends a request, again where that can help.
     func send(
-        _ request: HTTPRequest, givesUp: (HTTPResponse) -> Bool = { _ in false }
+        _ request: HTTPRequest, givesUp: (HTTPResponse) -> Bool = { _ in false }, unclear: () -> Void = {}
     ) async throws -> HTTPResponse {
-        try await retrier.run(request.url.origin, givesUp: givesUp) { try await client.send(request) }
+        try await authorized {
+            try await retrier.run(request.url.origin, givesUp: givesUp, unclear: unclear) {
+                try await client.send(carryingToken(request))
+            }
+        }
+    }
+
+    /// Runs `send`, and once more when the server wants a token, none was sent, and somebody gives one.
+    func authorized(_ send: () async throws -> HTTPResponse) async throws -> HTTPResponse {
+        let hadToken = token.current != nil
+        let response = try await send()
+        guard response.status == 401, !hadToken, try token.wanted() != nil else { return response }
+        let again = try await send()
+        // Refused without it and taken with it: it works.
+        if again.status == 200 { token.hasWorked = true }
+        return again
     }
 
     /// The header that proves to the server that this client may write.

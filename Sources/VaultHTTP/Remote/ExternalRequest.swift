@@ -42,6 +42,10 @@ struct ExternalRequest: Sendable {
                 return response
             }
             request.url = try checked(target)
+            // The first address took the body, and the next one wants it from its beginning.
+            guard case .stream(_, let source)? = request.body, !source.rewind() else { continue }
+            throw VaultError(
+                .redirectRefused, "\(endpoint.errors.location) points elsewhere after a body that can not be repeated")
         }
         throw VaultError(.redirectRefused, "\(endpoint.errors.location) points from one address to the next")
     }

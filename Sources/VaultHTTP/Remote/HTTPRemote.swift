@@ -4,14 +4,17 @@ internal import VaultSystem
 
 /// A vault at a server that speaks the API of spec 04.
 ///
-/// Objects and keys are only ever created, never replaced: a write that finds other bytes under an id fails. Refs and
-/// the index move by compare-and-swap. What a lost answer leaves open is found out by reading before anything is
+/// Objects and keys are created, never replaced: a write that finds other bytes under an id fails. Objects above 4 MiB go
+/// by routes that take no condition: they are sent where a listing does not name them, and checked against their ids on
+/// the way. Refs and the index move by compare-and-swap. What a lost answer leaves open is found out by reading before anything is
 /// reported.
 package struct HTTPRemote: Remote {
     /// How a remote behaves.
     package struct Options: Sendable {
         /// Sent to this server only.
         package var token: HTTPSecret?
+        /// Gives the token when the server wants one and none was given; asked once at most.
+        package var askForToken: (@Sendable () throws -> HTTPSecret?)?
         package var retry = RetryPolicy()
         /// Where a server's wish for no requests is kept; nil for nowhere.
         package var backoff: (any BackoffStore)?
@@ -30,10 +33,10 @@ package struct HTTPRemote: Remote {
     /// The same place as a host that only gives files, which it may turn out to be.
     private let files: StaticRemote
 
-    /// Several requests' worth at once, which then are under way side by side.
     /// Deployed servers compare and put in two calls (spec 04 §4.2).
     package var swapsAtOnce: Bool { false }
 
+    /// Several requests' worth at once, which then are under way side by side.
     package var limits: RemoteLimits {
         RemoteLimits(operations: 8 * BatchCodec.operations, payloadBytes: 24 << 20)
     }
@@ -57,12 +60,13 @@ package struct HTTPRemote: Remote {
         parallel = max(1, options.client.parallel)
         let pool = environment.pool
         let client = HTTPClient(options.client, clock: environment.clock) { try pool.checkCancellation() }
+        let token = HeldToken(options.token, ask: options.askForToken)
         endpoint = Endpoint(
-            base: url, vaultID: vaultID, token: options.token, client: client,
+            base: url, vaultID: vaultID, token: token, client: client,
             retrier: Retrier(
                 client: client, policy: options.retry, backoff: options.backoff, clock: environment.clock,
                 random: environment.random),
-            errors: ServerErrors(location: base, hasToken: options.token != nil))
+            errors: ServerErrors(location: base, token: token, clock: environment.clock))
         files = StaticRemote(endpoint: endpoint)
     }
 
@@ -82,8 +86,10 @@ package struct HTTPRemote: Remote {
     /// How many requests were sent so far.
     package var requests: Int { endpoint.client.requests }
 
-    /// Whether an answer has shown that the server takes the token, or needs none.
-    package var tokenWorked: Bool { knowledge.hasWritten }
+    /// The token, once an answer has shown that the server takes it, or needs none.
+    package var workingToken: HTTPSecret? {
+        knowledge.hasWritten || endpoint.token.hasWorked ? endpoint.token.current : nil
+    }
 
     package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
         guard !ids.isEmpty else { return }
@@ -133,7 +139,7 @@ package struct HTTPRemote: Remote {
     }
 
     /// Runs `body` and turns the network's failures into the errors of a remote.
-    private func mapped<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func mapped<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as HTTPFailure { throw endpoint.errors.error(failure) }
     }
 }

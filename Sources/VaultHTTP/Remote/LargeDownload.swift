@@ -11,6 +11,8 @@ struct LargeDownload: Sendable {
     /// Bytes of one range; a few of them are in memory at once.
     private static let rangeSize: Int64 = 4 << 20
     private static let ranges = 3
+    /// No object is longer: it is one message of AES-GCM.
+    private static let longest: Int64 = 1 << 36
 
     /// Gives the file's bytes in order; false when there is none.
     func run(_ file: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
@@ -66,68 +68,45 @@ struct LargeDownload: Sendable {
     }
 
     /// Gives the first range, or the whole file where ranges mean nothing to the server; nil when there is no file.
-    ///
-    /// After a broken connection it begins again and leaves out what was given already.
     private func first(
         _ source: Source, _ given: inout Int64, _ sink: (Span<UInt8>) throws -> Void
     ) async throws -> Extent? {
-        var attempt = 1
-        while true {
-            var skip = given
-            var seen: Int64 = 0
-            do {
-                let response = try await stream(source, 0..<Self.rangeSize) { chunk in
-                    seen += Int64(chunk.count)
-                    let dropped = min(skip, Int64(chunk.count))
-                    skip -= dropped
-                    let fresh = chunk.dropFirst(Int(dropped))
-                    guard !fresh.isEmpty else { return }
-                    let bytes = Array(fresh)
-                    try sink(bytes.span)
-                    given += Int64(bytes.count)
-                }
-                switch response.status {
-                case 200:
-                    if let length = response.head.contentLength, length != seen {
-                        throw HTTPFailure(.garbled, "the file ended early")
-                    }
-                    return Extent(total: given, isWhole: true)
-                case 206:
-                    guard let range = Self.contentRange(response), range.first == 0, let total = range.total else {
-                        throw endpoint.errors.garbage("a part of a file without its place")
-                    }
-                    return Extent(total: total, isWhole: seen >= total)
-                case 404: return nil
-                // A range of an empty file can not be satisfied.
-                case 416: return Extent(total: 0, isWhole: true)
-                case let status where Retrier.isPassing(status) && attempt < endpoint.retrier.policy.attempts: break
-                default: throw refusal(source, response)
-                }
-            } catch let failure as HTTPFailure {
-                let isPassing = failure.kind == .lost || failure.kind == .garbled
-                guard isPassing, attempt < endpoint.retrier.policy.attempts else { throw failure }
+        let response = try await endpoint.authorized {
+            try await endpoint.retrier.stream(source.url.origin, &given, into: sink) { sink in
+                try await stream(source, 0..<Self.rangeSize, sink)
             }
-            try await endpoint.retrier.pause(endpoint.retrier.policy.firstDelayMs)
-            attempt += 1
+        }
+        switch response.status {
+        case 200: return Extent(total: given, isWhole: true)
+        case 206:
+            guard let range = Self.contentRange(response), range.first == 0, let total = range.total else {
+                throw endpoint.errors.garbage("a part of a file without its place")
+            }
+            guard total <= Self.longest else { throw endpoint.errors.garbage("a file of \(total) bytes") }
+            return Extent(total: total, isWhole: given >= total)
+        case 404: return nil
+        // A range of an empty file can not be satisfied.
+        case 416: return Extent(total: 0, isWhole: true)
+        default: throw refusal(source, response)
         }
     }
 
     private func rest(
         _ source: Source, from start: Int64, total: Int64, into sink: (Span<UInt8>) throws -> Void
     ) async throws {
-        let starts = Array(stride(from: start, to: total, by: Int64.Stride(Self.rangeSize)))
         let width = max(1, min(parallel, Self.ranges))
         try await withThrowingTaskGroup(of: (Int, [UInt8]).self) { group in
+            var position = start
             var asked = 0
             var next = 0
             var waiting: [Int: [UInt8]] = [:]
             func ask() {
-                guard asked < starts.count else { return }
-                let index = asked
+                // One range after the other: the server's word alone makes no list of them.
+                guard position < total else { return }
+                let (index, bounds) = (asked, position..<min(total, position + Self.rangeSize))
                 asked += 1
-                group.addTask {
-                    (index, try await range(source, starts[index]..<min(total, starts[index] + Self.rangeSize)))
-                }
+                position = bounds.upperBound
+                group.addTask { (index, try await range(source, bounds, total: total)) }
             }
             for _ in 0..<width { ask() }
             while let (index, bytes) = try await group.next() {
@@ -142,7 +121,7 @@ struct LargeDownload: Sendable {
         }
     }
 
-    private func range(_ source: Source, _ range: Range<Int64>) async throws -> [UInt8] {
+    private func range(_ source: Source, _ range: Range<Int64>, total: Int64) async throws -> [UInt8] {
         let response = try await endpoint.retrier.run(source.url.origin) {
             var request = request(source, range)
             request.answerLimit = Int(range.upperBound - range.lowerBound)
@@ -151,8 +130,9 @@ struct LargeDownload: Sendable {
         }
         guard response.status == 206 else { throw refusal(source, response) }
         guard Int64(response.body.count) == range.upperBound - range.lowerBound,
-            Self.contentRange(response)?.first == range.lowerBound
+            let told = Self.contentRange(response), told.first == range.lowerBound
         else { throw endpoint.errors.garbage("a range of another length") }
+        guard told.total ?? total == total else { throw endpoint.errors.garbage("a file that changes its length") }
         return response.body
     }
 
@@ -174,7 +154,7 @@ struct LargeDownload: Sendable {
 
     private func refusal(_ source: Source, _ response: HTTPResponse) -> VaultError {
         guard source.isExternal else { return endpoint.errors.error(response, writes: false) }
-        return VaultError(.serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
+        return endpoint.errors.storeError(response)
     }
 
     /// `bytes first-last/total`; the total is nil for `*`.

@@ -1,4 +1,5 @@
 internal import VaultCore
+internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
@@ -20,6 +21,7 @@ struct LargeUpload: Sendable {
             let upload = MultipartUpload(remote: remote, writeKey: writeKey)
             if try await upload.run(file, source) {
                 knowledge.note(file)
+                knowledge.hasWritten = true
                 return
             }
             knowledge.hasPresigned = false
@@ -31,11 +33,13 @@ struct LargeUpload: Sendable {
 
     private func put(_ file: FileID, _ source: any ObjectSource) async throws {
         let url = endpoint.url("write", file)
-        let response = try await endpoint.retrier.run(url.origin) {
-            try await Self.streamed(source) { body in
-                let request = endpoint.request(
-                    .put, url, body: body, type: "application/octet-stream", writeKey: writeKey)
-                return try await endpoint.client.send(request)
+        let response = try await endpoint.authorized {
+            try await endpoint.retrier.run(url.origin) {
+                try await Self.streamed(source) { body in
+                    let request = endpoint.request(
+                        .put, url, body: body, type: "application/octet-stream", writeKey: writeKey)
+                    return try await endpoint.client.send(request)
+                }
             }
         }
         guard response.status == 200 else { throw endpoint.errors.error(response, writes: true) }
@@ -78,6 +82,8 @@ struct MultipartUpload: Sendable {
 
     /// The size of parts to ask for.
     private static let partSize: Int64 = 10 << 20
+    /// No server chooses smaller ones.
+    private static let leastPartSize: Int64 = 5 << 20
     private static let partLimit = 10_000
     /// A source without random access is taken into memory up to this size.
     private static let memoryLimit: Int64 = 64 << 20
@@ -126,12 +132,12 @@ struct MultipartUpload: Sendable {
     }
 
     private func initiate(_ file: FileID, _ size: Int64) async throws -> Plan? {
-        let count = max(1, (size + Self.partSize - 1) / Self.partSize)
+        let asked = min(Self.parts(of: size, each: Self.partSize), Int64(Self.partLimit))
         let response = try await post(
             "initiate",
             .record([
                 "file_id": .string(file.path), "file_size_bytes": .integer(size),
-                "num_parts": .integer(min(count, Int64(Self.partLimit))),
+                "num_parts": .integer(asked),
             ]))
         // No object store behind it, or no such route.
         if [400, 404, 405, 501].contains(response.status) { return nil }
@@ -139,8 +145,10 @@ struct MultipartUpload: Sendable {
         let bounds = JSONReader.Bounds(depth: 8, values: Self.partLimit * 4)
         guard let document = try? JSONReader.parse(response.body.span, bounds: bounds),
             let uploadID = document["upload_id"]?.text, let items = document["part_urls"]?.items,
-            let partSize = document["part_size"]?.int, partSize > 0, !uploadID.isEmpty,
-            Int64(items.count) == (size + partSize - 1) / partSize, items.count <= Self.partLimit
+            let partSize = document["part_size"]?.int, !uploadID.isEmpty,
+            // What a server may answer to what was asked (spec 04 §7.1), so that a hostile one chooses nothing else.
+            partSize >= Self.leastPartSize, partSize <= max(Self.partSize, Self.parts(of: size, each: asked)),
+            Int64(items.count) == Self.parts(of: size, each: partSize), items.count <= Self.partLimit
         else { throw endpoint.errors.garbage("an upload without its parts") }
         var urls: [Int64: WebURL] = [:]
         for item in items {
@@ -150,6 +158,11 @@ struct MultipartUpload: Sendable {
         let ordered = (1...Int64(items.count)).compactMap { urls[$0] }
         guard ordered.count == items.count else { throw endpoint.errors.garbage("an upload without all its parts") }
         return Plan(uploadID: uploadID, partSize: partSize, urls: ordered)
+    }
+
+    /// How many parts of a size a number of bytes takes; written so that no size is too large to count with.
+    private static func parts(of size: Int64, each partSize: Int64) -> Int64 {
+        size > 0 ? (size - 1) / partSize + 1 : 1
     }
 
     /// Sends the parts and checks the object meanwhile; gives the parts' tags.
@@ -201,8 +214,7 @@ struct MultipartUpload: Sendable {
         }
         if let failure = part.failure { throw failure }
         guard (200...204).contains(response.status) else {
-            throw VaultError(
-                .serverError, "the object store of \(endpoint.errors.location) answered \(response.status)")
+            throw endpoint.errors.storeError(response)
         }
         guard let tag = response.head.headers["etag"], tag.utf8.count <= 1024 else {
             throw endpoint.errors.garbage("a part without its tag")

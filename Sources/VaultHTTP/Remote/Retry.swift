@@ -42,11 +42,13 @@ struct Retrier: Sendable {
     /// Sends with `send` until an answer comes whose status is final, or no attempts are left.
     ///
     /// * `givesUp`: Whether an answer of a passing status is given back at once, because the caller can do better.
+    /// * `unclear`: Called for every attempt that the server may have acted on although no answer of its tells.
     /// - Returns: The last answer, of whatever status.
     /// - Throws: `deferred` when the server asks for a longer wait than allowed; `HTTPFailure` when the last attempt
     ///   ended without an answer.
     func run(
-        _ origin: String, givesUp: (HTTPResponse) -> Bool = { _ in false }, _ send: () async throws -> HTTPResponse
+        _ origin: String, givesUp: (HTTPResponse) -> Bool = { _ in false }, unclear: () -> Void = {},
+        _ send: () async throws -> HTTPResponse
     ) async throws -> HTTPResponse {
         var attempt = 1
         while true {
@@ -55,18 +57,53 @@ struct Retrier: Sendable {
             do {
                 let response = try await send()
                 guard Self.isPassing(response.status) else { return response }
+                // These two come from somebody on the way, who may have passed the request on.
+                if response.status == 502 || response.status == 504 { unclear() }
                 let floor = response.head.headers["retry-after"].flatMap { RetryAfter.delay($0, nowMs: clock.nowMs) }
                 if floor == nil, givesUp(response) { return response }
                 wanted = floor ?? 0
-                guard wanted <= policy.maxWaitMs else { throw postponed(origin, by: wanted) }
+                guard wanted <= policy.maxWaitMs else { throw postponed(origin, by: wanted, response.status) }
                 guard attempt < policy.attempts else { return response }
             } catch let failure as HTTPFailure {
+                if failure.kind == .lost || failure.kind == .garbled { unclear() }
                 guard failure.kind == .lost || failure.kind == .garbled, attempt < policy.attempts else {
                     throw failure
                 }
             }
             try await pause(max(wanted, try delay(attempt)))
             attempt += 1
+        }
+    }
+
+    /// Gives a file's bytes while they come; after a broken connection it begins again, and what was given already is
+    /// left out.
+    ///
+    /// * `given`: How many bytes were given.
+    /// * `send`: Sends the request once and hands pieces of the body on.
+    /// - Returns: The last answer, as `run` does.
+    func stream(
+        _ origin: String, _ given: inout Int64, into sink: (Span<UInt8>) throws -> Void,
+        _ send: (([UInt8]) throws -> Void) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        // The retries end before this call does, so the closure does not really escape.
+        try await withoutActuallyEscaping(sink) { sink in
+            try await run(origin) {
+                var skip = given
+                var seen: Int64 = 0
+                let response = try await send { chunk in
+                    seen += Int64(chunk.count)
+                    let dropped = min(skip, Int64(chunk.count))
+                    skip -= dropped
+                    let fresh = Array(chunk.dropFirst(Int(dropped)))
+                    guard !fresh.isEmpty else { return }
+                    try sink(fresh.span)
+                    given += Int64(fresh.count)
+                }
+                if response.status == 200, let length = response.head.contentLength, length != seen {
+                    throw HTTPFailure(.garbled, "the file ended early")
+                }
+                return response
+            }
         }
     }
 
@@ -91,19 +128,21 @@ struct Retrier: Sendable {
 
     private func checkEligible(_ origin: String) throws {
         guard !policy.ignoresBackoff, let time = backoff?.notBefore(origin), time > clock.nowMs else { return }
-        throw Self.deferred(origin, until: time)
+        throw deferred(origin, until: time, nil)
     }
 
-    private func postponed(_ origin: String, by wait: Int64) -> VaultError {
+    private func postponed(_ origin: String, by wait: Int64, _ status: Int) -> VaultError {
         let time = clock.nowMs + wait
         backoff?.remember(time, for: origin)
-        return Self.deferred(origin, until: time)
+        return deferred(origin, until: time, status)
     }
 
-    private static func deferred(_ origin: String, until time: Int64) -> VaultError {
+    private func deferred(_ origin: String, until time: Int64, _ status: Int?) -> VaultError {
         VaultError(
             .deferred, "\(origin) asks for no request before \(LocalTime.text(ms: time))",
-            hint: "run it again then; --ignore-backoff asks at once")
+            hint: "run it again then; --ignore-backoff asks at once"
+        ).answered(
+            VaultError.Answer(httpStatus: status, retryAfterMs: max(0, time - clock.nowMs), notBeforeMs: time))
     }
 }
 

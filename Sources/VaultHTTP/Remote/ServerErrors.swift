@@ -1,10 +1,12 @@
 internal import VaultCore
 internal import VaultFormat
+internal import VaultSystem
 
 /// Turns what a server or the network did into the errors that callers know (spec 04 §8.1).
 struct ServerErrors: Sendable {
     let location: String
-    let hasToken: Bool
+    let token: HeldToken
+    let clock: any Clock
 
     /// The error of a request without a whole answer.
     func error(_ failure: HTTPFailure) -> VaultError {
@@ -12,7 +14,7 @@ struct ServerErrors: Sendable {
         case .noLibrary:
             VaultError(
                 .notSupported, "libcurl can not be opened: \(failure.message)", hint: "install the package libcurl4")
-        case .unresolved, .unconnected, .proxy, .lost, .broken, .stopped, .cancelled, .interrupted, .noBody:
+        case .unresolved, .unconnected, .proxy, .lost, .broken, .stopped, .cancelled, .interrupted:
             VaultError(
                 .unreachable, "\(location) can not be reached: \(failure.message)",
                 hint: "check the network and the address", cause: failure)
@@ -30,14 +32,30 @@ struct ServerErrors: Sendable {
 
     /// The error of an answer whose status is no success.
     func error(_ response: HTTPResponse, writes: Bool) -> VaultError {
-        let said = detail(response).map { ": \($0)" } ?? ""
+        refusal(response, writes: writes).answered(answer(response))
+    }
+
+    /// The same of an object store that the server named.
+    func storeError(_ response: HTTPResponse) -> VaultError {
+        VaultError(.serverError, "the object store of \(location) answered \(response.status)")
+            .answered(answer(response))
+    }
+
+    private func answer(_ response: HTTPResponse) -> VaultError.Answer {
+        VaultError.Answer(
+            httpStatus: response.status,
+            retryAfterMs: response.head.headers["retry-after"].flatMap { RetryAfter.delay($0, nowMs: clock.nowMs) })
+    }
+
+    private func refusal(_ response: HTTPResponse, writes: Bool) -> VaultError {
+        let said = Self.detail(response).map { ": \($0)" } ?? ""
         switch response.status {
         case 300..<400:
             return VaultError(
                 .redirectRefused, "\(location) points to \(target(response)), which is not followed",
                 hint: "use the address it points to, if you trust it")
         case 401:
-            if hasToken {
+            if token.current != nil {
                 return VaultError(
                     .tokenRefused, "\(location) refuses the access token\(said)", hint: "use another token")
             }
@@ -71,7 +89,7 @@ struct ServerErrors: Sendable {
     }
 
     /// The server's own sentence, when it is one: never a trace, never long.
-    private func detail(_ response: HTTPResponse) -> String? {
+    static func detail(_ response: HTTPResponse) -> String? {
         let bounds = JSONReader.Bounds(depth: 8, values: 256)
         guard let document = try? JSONReader.parse(response.body.span, bounds: bounds),
             let text = document["detail"]?.text, !text.isEmpty

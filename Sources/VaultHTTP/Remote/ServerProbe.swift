@@ -27,6 +27,7 @@ package struct ServerCheck: Sendable, Equatable {
 package struct ServerProbe: Sendable {
     private let endpoint: Endpoint
     private let hasToken: Bool
+    private let knowledge: ServerKnowledge
 
     /// The checks behind the address, in the order in which they depend on each other.
     private static let names = ["dns_resolve", "tcp_reachable", "tls_handshake", "api_info"]
@@ -35,7 +36,8 @@ package struct ServerProbe: Sendable {
 
     package init(_ remote: HTTPRemote) {
         endpoint = remote.endpoint
-        hasToken = remote.endpoint.token != nil
+        hasToken = remote.endpoint.token.current != nil
+        knowledge = remote.knowledge
     }
 
     /// Runs every check.
@@ -54,8 +56,8 @@ package struct ServerProbe: Sendable {
         guard let response else { return checks + skipped(["clock", "vault_known", "token_verify", "write_probe"]) }
         checks.append(info(response))
         checks.append(clock(response))
-        checks.append(try await known())
-        return checks + (try await writing(authorization))
+        let known = try await known()
+        return checks + [known] + (try await writing(authorization, isKnown: known.status == .pass))
     }
 
     private func get(_ url: WebURL) async throws -> HTTPResponse {
@@ -124,7 +126,13 @@ package struct ServerProbe: Sendable {
         do {
             let response = try await get(endpoint.url("health"))
             switch response.status {
-            case 200: return ServerCheck(name, .pass, "the server has vault \(endpoint.vaultID)")
+            case 200:
+                let bounds = JSONReader.Bounds(depth: 8, values: 64)
+                let document = try? JSONReader.parse(response.body.span, bounds: bounds)
+                guard document?["vault_id"]?.text == endpoint.vaultID.text else {
+                    return ServerCheck(name, .fail, endpoint.errors.garbage("it names no vault").message)
+                }
+                return ServerCheck(name, .pass, "the server has vault \(endpoint.vaultID)")
             case 404:
                 return ServerCheck(
                     name, .warn, "the server has no vault \(endpoint.vaultID), or it was destroyed",
@@ -137,9 +145,15 @@ package struct ServerProbe: Sendable {
     }
 
     /// Removes a cache object that nobody has: it needs everything that a write needs, and changes nothing.
-    private func writing(_ authorization: WriteAuthorization?) async throws -> [ServerCheck] {
+    private func writing(_ authorization: WriteAuthorization?, isKnown: Bool) async throws -> [ServerCheck] {
         let names = ["token_verify", "write_probe"]
         guard let authorization else { return names.map { ServerCheck($0, .skip, "--write-probe tries it") } }
+        // A server binds an id to the write key of the first batch that it takes.
+        guard isKnown else {
+            return names.map {
+                ServerCheck($0, .skip, "not tried: on a server that does not have the vault it would claim the id")
+            }
+        }
         let bytes = try endpoint.retrier.random.bytes(6)
         let file = FileID.cacheValue(try CacheID("cch-pid-snw-" + Hex.text(bytes.span)))
         let body = BatchCodec.writing([BatchCodec.Step(kind: .delete, file: file)])
@@ -151,13 +165,31 @@ package struct ServerProbe: Sendable {
             let message = endpoint.errors.error(response, writes: true).message
             switch response.status {
             case 200:
+                guard Self.tells(response, of: file) else {
+                    let message = endpoint.errors.garbage("it does not say what became of the write").message
+                    return [ServerCheck(names[0], .skip, "not told"), ServerCheck(names[1], .fail, message)]
+                }
+                knowledge.hasWritten = true
                 let token = hasToken ? "the server takes it" : "the server wants none"
                 return [ServerCheck(names[0], .pass, token), ServerCheck(names[1], .pass, "the server takes writes")]
             case 401: return [ServerCheck(names[0], .fail, message), ServerCheck(names[1], .skip, "not tried")]
-            default: return [ServerCheck(names[0], .pass, "not the reason"), ServerCheck(names[1], .fail, message)]
+            // The token is looked at before the write key.
+            case 403: return [ServerCheck(names[0], .pass, "not the reason"), ServerCheck(names[1], .fail, message)]
+            default: return [ServerCheck(names[0], .skip, "not told"), ServerCheck(names[1], .fail, message)]
             }
         } catch let failure as HTTPFailure {
             return [ServerCheck(names[0], .skip, "not tried"), ServerCheck(names[1], .fail, failure.message)]
+        }
+    }
+
+    /// Whether an answer is the one to the removal of a file, and to nothing else.
+    private static func tells(_ response: HTTPResponse, of file: FileID) -> Bool {
+        guard let answer = try? BatchCodec.answer(response.body), answer.results.count == 1,
+            let told = answer.results.first, told.file == file.path, !answer.conflictsSomewhere
+        else { return false }
+        switch told.result {
+        case .done, .absent: return true
+        default: return false
         }
     }
 }

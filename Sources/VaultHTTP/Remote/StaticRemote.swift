@@ -80,7 +80,10 @@ struct StaticRemote: Sendable {
     func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
         for layout in layouts {
             let request = HTTPRequest(method: .get, url: url(id, layout))
-            let response = try await endpoint.client.stream(request) { chunk in try sink(chunk.span) }
+            var given: Int64 = 0
+            let response = try await endpoint.retrier.stream(request.url.origin, &given, into: sink) { sink in
+                try await endpoint.client.stream(request, into: sink)
+            }
             switch response.status {
             case 200: return true
             case 404, 410: continue

@@ -25,6 +25,8 @@ final class Exchange: @unchecked Sendable {
     var task: RequestTask?
     /// The status and size of the answer, once it is set.
     private(set) var answered: (status: Int, bytes: Int64)?
+    /// The memory of the library's copy of the answer, which lives until the client has read it.
+    private var charge: MemoryCharge?
 
     fileprivate init(_ pointer: OpaquePointer, _ handler: any RequestHandler) {
         unsafe self.pointer = unsafe pointer
@@ -81,6 +83,9 @@ final class Exchange: @unchecked Sendable {
                 unsafe ms_answer_bytes(pointer, UInt32(reply.status), buffer.baseAddress, buffer.count)
             }
             guard result == 0 else { return }
+            // From here on there is the copy alone.
+            reply.charge?.shrink(to: bytes.count)
+            charge = reply.charge
         case .file(let descriptor, let offset, let count):
             size = count
             // The shim owns the descriptor from here on.
@@ -91,6 +96,11 @@ final class Exchange: @unchecked Sendable {
         answered = (reply.status, size)
         add("Content-Type", reply.contentType)
         for (name, value) in reply.headers { add(name, value) }
+    }
+
+    /// Lets go what only the answer needed.
+    fileprivate func release() {
+        charge = nil
     }
 
     private func add(_ name: StaticString, _ value: String) {
@@ -209,6 +219,8 @@ final class HTTPServer: @unchecked Sendable {
             guard let handle = unsafe handle else { return }
             let exchange = unsafe Unmanaged<Exchange>.fromOpaque(handle).takeRetainedValue()
             exchange.handler.finished(exchange, completed: completed != 0)
+            // Now, for the thread that answered may hold the exchange for a moment longer.
+            exchange.release()
         }
         // Terminated copies that live until the library has read them.
         guard let tls = options.tls else { return unsafe ms_start(&raw, &handlers) }

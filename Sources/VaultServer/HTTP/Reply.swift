@@ -13,6 +13,8 @@ struct Reply: Sendable {
     var contentType: String
     var body: Body
     var headers: [(name: StaticString, value: String)] = []
+    /// The memory that the answer takes, given back when it has been sent.
+    var charge: MemoryCharge?
 
     /// A JSON document, which nobody may keep.
     static func json(_ value: JSONValue, status: Int = 200) -> Reply {
@@ -20,8 +22,9 @@ struct Reply: Sendable {
     }
 
     /// A JSON document that is spelled already.
-    static func json(_ bytes: [UInt8], status: Int = 200) -> Reply {
-        Reply(status: status, contentType: "application/json", body: .bytes(bytes), headers: [noStore])
+    static func json(_ bytes: [UInt8], status: Int = 200, charge: MemoryCharge? = nil) -> Reply {
+        Reply(
+            status: status, contentType: "application/json", body: .bytes(bytes), headers: [noStore], charge: charge)
     }
 
     /// A refusal in the form of the API: `{"detail": …}`.
@@ -88,7 +91,8 @@ extension Reply {
         switch error.code {
         case .keyWrong, .refused: self = Refusal.wrongWriteKey.reply
         case .noSpace: self = Refusal.diskFull.reply
-        case .locked: self = Refusal.busy.reply
+        case .locked, .cancelled: self = Refusal.busy.reply
+        case .notSupported: self = Refusal(501, "The vault has more files than a listing may have").reply
         case .readOnlyRemote: self = Refusal(403, "This vault is read-only here").reply
         case .nameTaken: self = Refusal(400, "file_id is in the way of a folder").reply
         default: self = Self.failure

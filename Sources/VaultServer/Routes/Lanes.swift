@@ -31,7 +31,9 @@ final class Lanes: Sendable {
         threads = Locked(started)
     }
 
-    /// Hands work over; false once the threads were told to end.
+    /// Hands work over; false once the threads were told to end and it was not done.
+    ///
+    /// Work that stands in a line is done in any case: where no thread takes it any more, by the caller.
     func submit(lane: VaultID?, _ job: @escaping Job) -> Bool {
         guard let lane else { return queue.send(job) }
         let isFirst = waiting.withLock { waiting in
@@ -42,20 +44,25 @@ final class Lanes: Sendable {
             waiting[lane]?.append(job)
             return false
         }
-        return isFirst ? send(job, lane) : true
+        if isFirst { run(job, lane) }
+        return true
     }
 
-    private func send(_ job: @escaping Job, _ lane: VaultID) -> Bool {
-        queue.send {
+    /// Has the first work of a line done, and what waits behind it.
+    private func run(_ job: @escaping Job, _ lane: VaultID) {
+        let isTaken = queue.send {
             job()
             // What waited meanwhile goes on here, a few at a time: then others have their turn.
             for _ in 0..<8 {
                 guard let next = self.next(lane) else { return }
                 next()
             }
-            guard let next = self.next(lane) else { return }
-            if !self.send(next, lane) { next() }
+            if let next = self.next(lane) { self.run(next, lane) }
         }
+        guard !isTaken else { return }
+        // The threads end. Others count on this line as long as it stands, so it is done to its end.
+        job()
+        while let next = next(lane) { next() }
     }
 
     /// The next work of a line; closes the line when there is none.

@@ -15,6 +15,8 @@ final class RequestTask {
     let method: String
     let path: String
     let startedNs: Int64
+    /// The vault that is asked for, once it is known.
+    var vault: VaultID?
     /// The name of the token that was shown.
     let tokenName = Locked<String?>(nil)
     /// Takes the body; nil when none is wanted.
@@ -83,16 +85,29 @@ final class MemoryCharge: Sendable {
         try budget.take(more)
         bytes.withLock { $0 += more }
     }
+
+    /// Gives back what is above `count` bytes.
+    func shrink(to count: Int) {
+        let rest = bytes.withLock { bytes in
+            let rest = max(bytes - count, 0)
+            bytes -= rest
+            return rest
+        }
+        budget.give(rest)
+    }
 }
 
 /// A body that is needed whole: a JSON document.
 final class MemoryBody: BodySink {
     private let limit: Int
+    private let excess: any Error
     private let charge: MemoryCharge
     private let held = Locked<[UInt8]>([])
 
-    init(limit: Int, budget: MemoryBudget) throws(Refusal) {
+    /// * `excess`: What is thrown for more than `limit` bytes.
+    init(limit: Int, excess: any Error = Refusal.tooLarge, budget: MemoryBudget) throws(Refusal) {
         self.limit = limit
+        self.excess = excess
         charge = try budget.charge(0)
     }
 
@@ -100,13 +115,10 @@ final class MemoryBody: BodySink {
     var bytes: [UInt8] { held.withLock { $0 } }
 
     func receive(_ bytes: [UInt8]) throws {
+        guard held.withLock({ $0.count }) + bytes.count <= limit else { throw excess }
         // The document, its values and their decoded form are in memory side by side.
         try charge.grow(by: bytes.count * 3)
-        let count = held.withLock { held in
-            held += bytes
-            return held.count
-        }
-        guard count <= limit else { throw Refusal.tooLarge }
+        held.withLock { $0 += bytes }
     }
 
     /// The document.

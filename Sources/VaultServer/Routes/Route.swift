@@ -23,6 +23,18 @@ enum Route: Sendable, Equatable {
     /// Anything outside the API.
     case other
 
+    /// The vault that is asked for.
+    var vault: VaultID? {
+        switch self {
+        case .serverHealth, .other: nil
+        case .read(let vault, _), .readBase64(let vault, _), .write(let vault, _), .delete(let vault, _),
+            .batch(let vault), .list(let vault), .destroy(let vault), .vaultHealth(let vault), .zip(let vault),
+            .presignedInitiate(let vault), .presignedComplete(let vault), .presignedCancel(let vault),
+            .presignedReadURL(let vault, _), .sentPart(let vault, _, _), .signedFile(let vault, _):
+            vault
+        }
+    }
+
     /// Finds the route of a decoded path.
     ///
     /// - Throws: 404 for no route of the API, 405 for another method, 400 for ids that are none.

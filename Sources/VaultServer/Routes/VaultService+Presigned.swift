@@ -84,14 +84,17 @@ extension VaultService {
 
     // MARK: A part
 
-    func planPart(_ request: Request, _ vault: VaultID, _ upload: String, _ part: Int) throws {
+    func planPart(
+        _ request: Request, _ store: ServedStore, _ vault: VaultID, _ upload: String, _ part: Int
+    ) throws {
         try checkSignature(request)
         let session = try uploads.find(upload, vault)
         guard part <= session.partCount else { throw Refusal(404, "Unknown upload") }
         if let length = request.bodyLength, length != session.length(of: part) {
             throw Refusal(400, "The part has not the length that was announced")
         }
-        let body = try PartBody(session, part: part)
+        try store.checkRoom(for: session.length(of: part))
+        let body = try PartBody(session, part: part, of: store)
         request.task.sink = body
         request.task.finish = {
             let tag = try body.end()
@@ -124,13 +127,22 @@ extension VaultService {
                 tags[Int(number)] = tag
             }
             let file = try session.complete(tags)
+            // What fails here, a full disk or a lock that is held, may go better next time: the parts are kept.
             // Outside the lock: the bytes take their time to reach the disk.
-            try file.sync()
+            do { try file.sync() } catch {
+                session.reopen()
+                throw error
+            }
             return .work(lane: vault) { [self] in
-                defer { uploads.remove(session) }
-                try store.vault(vault).write(ownerHash: hash) { writer in
-                    try writer.publish([session.path: try file.hand(to: writer)])
+                do {
+                    try store.vault(vault).write(ownerHash: hash) { writer in
+                        try file.publish(as: session.path, by: writer)
+                    }
+                } catch {
+                    session.reopen()
+                    throw error
                 }
+                uploads.remove(session)
                 let tag = "\"\(session.id)-\(session.partCount)\""
                 return .reply(.json(.record(["status": .string("ok"), "etag": .string(tag)])))
             }

@@ -103,7 +103,7 @@ extension VaultService {
 
     func planList(_ request: Request, _ store: ServedStore, _ vault: VaultID) {
         let prefix = request.target.parameter("prefix") ?? ""
-        let budget = budget
+        let (budget, limit) = (budget, limits.listedFiles)
         request.task.finish = {
             .work(lane: nil) {
                 var folder = prefix[...]
@@ -113,10 +113,9 @@ extension VaultService {
                     prefix.count > StorePath.longest
                     ? []
                     : try store.vault(vault).list(
-                        below: prefix.isEmpty ? "bare" : String(folder), limit: ServerLimits.listedFiles)
+                        below: prefix.isEmpty ? "bare" : String(folder), limit: limit)
                 let size = files.reduce(256) { $0 + $1.utf8.count + 3 }
                 let charge = try budget.charge(size * 3)
-                defer { withExtendedLifetime(charge) {} }
                 var bytes: [UInt8] = []
                 bytes.reserveCapacity(size)
                 bytes.append(contentsOf: "{\"vault_id\":\"\(vault.text)\",\"prefix\":".utf8)
@@ -127,7 +126,7 @@ extension VaultService {
                     JSONWriter.append(.string(file), .compact, to: &bytes)
                 }
                 bytes.append("]}")
-                return .reply(.json(bytes))
+                return .reply(.json(bytes, charge: charge))
             }
         }
     }
@@ -143,14 +142,12 @@ extension VaultService {
                         "File too large for base64 download. Use /api/vault/read/{vault_id}/{file_id} instead.")
                 }
                 let charge = try budget.charge(Int(status.size) * 4)
-                defer { withExtendedLifetime(charge) {} }
                 let bytes = try file.readToEnd(limit: Int(status.size), sizeHint: Int(status.size))
-                return .reply(
-                    .json(
-                        .record([
-                            "vault_id": .string(vault.text), "file_id": .string(path.text),
-                            "data": .string(Base64.text(bytes.span)), "size": .integer(Int64(bytes.count)),
-                        ])))
+                let document = JSONValue.record([
+                    "vault_id": .string(vault.text), "file_id": .string(path.text),
+                    "data": .string(Base64.text(bytes.span)), "size": .integer(Int64(bytes.count)),
+                ])
+                return .reply(.json(JSONWriter.bytes(document, .compact), charge: charge))
             }
         }
     }

@@ -14,7 +14,7 @@ extension VaultService {
             guard length <= limits.fileBytes else { throw Refusal.tooLarge }
             try store.checkRoom(for: length)
         }
-        let body = try FileBody(served, limit: limits.fileBytes, budget: budget)
+        let body = try FileBody(vault, of: store, limit: limits.fileBytes, budget: budget)
         request.task.sink = body
         request.task.finish = {
             .work(lane: vault) {

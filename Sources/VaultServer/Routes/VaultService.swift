@@ -14,6 +14,8 @@ final class VaultService: RequestHandler {
     let limits: ServerLimits
     let clock: any Clock
     let log: AccessLog?
+    /// Tells the operator why requests fail.
+    private let failures: FailureReport
 
     init(
         store: ServedStore?, site: StaticSite?, access: AccessControl, lanes: Lanes, signer: URLSigner,
@@ -27,6 +29,7 @@ final class VaultService: RequestHandler {
         self.log = log
         limits = configuration.limits
         clock = configuration.environment.clock
+        failures = FailureReport(configuration.report)
         budget = MemoryBudget(limits.memory)
         uploads = UploadSessions(limits: limits, clock: clock)
     }
@@ -46,12 +49,20 @@ final class VaultService: RequestHandler {
             let isSite = store == nil && target.path != "/info/health"
             let route = isSite ? .other : try Route(method: method, path: target.path)
             let request = Request(exchange: exchange, task: task, target: target, bodyLength: length)
+            task.vault = route.vault
             try plan(route, request)
             // A route that wants no body gets no large one.
             if task.sink == nil, (length ?? 0) > 64 << 10 { throw Refusal.tooLarge }
         } catch {
-            exchange.answer(Reply(error))
+            exchange.answer(reply(to: error, exchange))
         }
+    }
+
+    /// The answer to an error; what is the server's own failure is told to its operator.
+    private func reply(to error: any Error, _ exchange: Exchange) -> Reply {
+        let reply = Reply(error)
+        if reply.status == Reply.failure.status { failures.add(error, exchange.task?.vault) }
+        return reply
     }
 
     func receive(_ bytes: [UInt8], _ exchange: Exchange) {
@@ -65,7 +76,7 @@ final class VaultService: RequestHandler {
             }
         } catch {
             task.sink = nil
-            exchange.answer(Reply(error))
+            exchange.answer(reply(to: error, exchange))
         }
     }
 
@@ -78,7 +89,7 @@ final class VaultService: RequestHandler {
         task.finish = nil
         task.sink = nil
         let step: Step
-        do { step = try finish() } catch { step = .reply(Reply(error)) }
+        do { step = try finish() } catch { step = .reply(reply(to: error, exchange)) }
         switch step {
         case .reply(let reply): exchange.answer(reply)
         case .work(let lane, let body):
@@ -91,7 +102,7 @@ final class VaultService: RequestHandler {
     private func hand(_ body: @escaping @Sendable () throws -> Step, _ lane: VaultID?, _ exchange: Exchange) {
         let isTaken = lanes.submit(lane: lane) {
             let step: Step
-            do { step = try body() } catch { step = .reply(Reply(error)) }
+            do { step = try body() } catch { step = .reply(self.reply(to: error, exchange)) }
             switch step {
             case .reply(let reply):
                 exchange.answer(reply)
@@ -160,7 +171,7 @@ final class VaultService: RequestHandler {
         case .presignedComplete(let vault): try planComplete(request, store, vault)
         case .presignedCancel(let vault): try planCancel(request, store, vault)
         case .presignedReadURL(let vault, let path): planReadURL(request, vault, path)
-        case .sentPart(let vault, let upload, let part): try planPart(request, vault, upload, part)
+        case .sentPart(let vault, let upload, let part): try planPart(request, store, vault, upload, part)
         case .signedFile(let vault, let path): try planSignedFile(request, store, vault, path)
         }
     }
@@ -171,9 +182,8 @@ final class VaultService: RequestHandler {
         let method = request.task.method
         guard method == "GET" || method == "HEAD" else { throw Refusal(405, "Method Not Allowed") }
         let path = request.target.path
-        let range = request.exchange.header("Range")
-        let known = request.exchange.header("If-None-Match")
-        request.task.finish = { .reply(try site.file(path, range: range, known: known)) }
+        let conditions = Conditions(request.exchange)
+        request.task.finish = { .reply(try site.file(path, conditions)) }
     }
 }
 

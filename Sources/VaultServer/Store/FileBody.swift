@@ -8,16 +8,20 @@ final class FileBody: BodySink {
         var size: Int64 = 0
         var held: [UInt8] = []
         var file: UploadFile?
+        var room: RoomWatch
     }
 
+    private let store: ServedStore
     private let vault: ServedVault
     private let limit: Int64
     private let charge: MemoryCharge
-    private let state = Locked(State())
+    private let state: Locked<State>
 
-    init(_ vault: ServedVault, limit: Int64, budget: MemoryBudget) throws(Refusal) {
-        self.vault = vault
+    init(_ vault: VaultID, of store: ServedStore, limit: Int64, budget: MemoryBudget) throws(Refusal) {
+        self.store = store
+        self.vault = store.vault(vault)
         self.limit = limit
+        state = Locked(State(room: RoomWatch(store)))
         charge = try budget.charge(0)
     }
 
@@ -28,10 +32,14 @@ final class FileBody: BodySink {
         try state.withLock { state in
             state.size += Int64(bytes.count)
             guard state.size <= limit else { throw Refusal.tooLarge }
-            if let file = state.file { return try file.write(bytes) }
+            if let file = state.file {
+                try state.room.count(bytes.count)
+                return try file.write(bytes)
+            }
             try charge.grow(by: bytes.count)
             state.held += bytes
             guard state.held.count > ServerLimits.inlineWrite else { return }
+            try store.checkRoom(for: Int64(state.held.count))
             let file = try UploadFile(in: try vault.uploadFolder())
             try file.write(state.held)
             state.held = []
@@ -47,9 +55,32 @@ final class FileBody: BodySink {
     /// Hands the content to a writer.
     func stage(_ writer: ServedVaultWriter) throws -> ServedVaultWriter.Staged {
         try state.withLock { state in
-            guard let file = state.file else { return try writer.stage(state.held) }
+            guard let file = state.file else {
+                try store.checkRoom(for: Int64(state.held.count))
+                return try writer.stage(state.held)
+            }
             return try file.hand(to: writer)
         }
+    }
+}
+
+/// Asks for room again and again while a body arrives: its length may be unknown, and others fill the disk meanwhile.
+struct RoomWatch {
+    private let store: ServedStore
+    private var unchecked = 0
+
+    init(_ store: ServedStore) {
+        self.store = store
+    }
+
+    /// Counts bytes that are written next.
+    ///
+    /// - Throws: 507 when they would take what has to stay free.
+    mutating func count(_ bytes: Int) throws {
+        unchecked += bytes
+        guard unchecked >= ServerLimits.inlineWrite else { return }
+        try store.checkRoom(for: Int64(bytes))
+        unchecked = 0
     }
 }
 
@@ -80,6 +111,23 @@ final class UploadFile: Sendable {
 
     func sync() throws(Errno) {
         try file.sync()
+    }
+
+    /// Gives the file its place; when that fails it may be tried again.
+    func publish(as path: StorePath, by writer: ServedVaultWriter) throws {
+        // A try before failed when its journal stood: whoever took the lock since has finished it.
+        if isHanded.withLock({ $0 }), let published = try writer.open(path)?.file,
+            try published.status().inode == file.status().inode
+        {
+            return
+        }
+        let staged = try hand(to: writer)
+        do {
+            try writer.publish([path: staged])
+        } catch {
+            if writer.release(staged, as: name, to: folder) { isHanded.withLock { $0 = false } }
+            throw error
+        }
     }
 
     func hand(to writer: ServedVaultWriter) throws -> ServedVaultWriter.Staged {

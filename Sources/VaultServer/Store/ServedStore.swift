@@ -6,15 +6,21 @@ internal import VaultSystem
 final class ServedStore: Sendable {
     private let root: any Directory
     private let path: FilePath
+    private let reserve: Int64
     private let environment: VaultEnvironment
+    private let haste = Haste()
 
     /// Opens the root, making it where it is absent.
-    init(root path: FilePath, environment: VaultEnvironment) throws(VaultError) {
+    ///
+    /// * `reserve`: Bytes that stay free on the disk.
+    init(root path: FilePath, reserve: Int64, environment: VaultEnvironment) throws(VaultError) {
         self.path = path
-        // A request that began is carried through: only the server itself stops, between requests.
+        self.reserve = reserve
+        // Signals are not for requests: what began is carried through, and only waiting for a lock ends early.
         self.environment = VaultEnvironment(
             fileSystem: environment.fileSystem, clock: environment.clock, random: environment.random,
-            failPoints: environment.failPoints, pool: .uninterrupted(threads: environment.pool.threads))
+            failPoints: environment.failPoints,
+            pool: WorkerPool(threads: environment.pool.threads, cancellation: haste))
         do throws(Errno) {
             try environment.fileSystem.createDirectories(path, mode: 0o700)
             root = try environment.fileSystem.openDirectory(path)
@@ -24,7 +30,7 @@ final class ServedStore: Sendable {
     }
 
     func vault(_ id: VaultID) -> ServedVault {
-        ServedVault(path: path.appending(component: id.text), vaultID: id, environment: environment)
+        ServedVault(path: path.appending(component: id.text), in: root, vaultID: id, environment: environment)
     }
 
     /// Opens a file; nil when it is absent.
@@ -54,12 +60,17 @@ final class ServedStore: Sendable {
         }
     }
 
-    /// Room on the disk that requests may fill.
+    /// Room on the disk that requests may fill; not asked for by what gives room back.
     ///
     /// - Throws: 507 when `bytes` more would not fit.
     func checkRoom(for bytes: Int64) throws {
         let free = try root.availableSpace()
-        guard free.bytes - ServerLimits.reserve > bytes, free.inodes > 64 else { throw Refusal.diskFull }
+        guard free.bytes - reserve > bytes, free.inodes > 64 else { throw Refusal.diskFull }
+    }
+
+    /// From now on nobody waits for another program's lock.
+    func hurry() {
+        haste.begin()
     }
 
     /// Finishes interrupted destroys and removes uploads that were left a day ago.
@@ -68,5 +79,16 @@ final class ServedStore: Sendable {
         for id in try vaults() {
             do { try vault(id).sweep(uploadsBefore: dayAgo) } catch { report("\(id): \(error)") }
         }
+    }
+}
+
+/// The wish that nobody waits any longer, once the server has waited long enough for its requests.
+private final class Haste: Cancellation {
+    private let isWished = Locked(false)
+
+    func begin() { isWished.withLock { $0 = true } }
+
+    func check() throws(Interruption) {
+        if isWished.withLock({ $0 }) { throw Interruption(signal: 15) }
     }
 }

@@ -17,7 +17,7 @@ final class StaticSite: Sendable {
     }
 
     /// The answer for a decoded path.
-    func file(_ path: String, range: String?, known: String?) throws -> Reply {
+    func file(_ path: String, _ conditions: VaultService.Conditions) throws -> Reply {
         var names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Array.init).dropFirst()
         if names.last?.isEmpty == true { names = names.dropLast() + [Array("index.html".utf8)] }
@@ -44,9 +44,11 @@ final class StaticSite: Sendable {
             ("Cache-Control", isImmutable ? "public, max-age=31536000, immutable" : "no-cache"),
         ]
         let type = Self.contentType(path)
-        if let known, VaultService.names(known, tag) {
+        if let known = conditions.ifNoneMatch, VaultService.names(known, tag) {
             return Reply(status: 304, contentType: type, body: .bytes([]), headers: headers)
         }
+        // Parts of two states make no file.
+        let range = conditions.ifRange.map { $0 == tag } ?? true ? conditions.range : nil
         return try VaultService.send(file, status.size, range: range, contentType: type, headers: headers)
     }
 

@@ -64,6 +64,7 @@ final class UploadSession: Sendable {
 
     private struct State {
         var parts: [Int: Part] = [:]
+        /// Over, or being completed: no part is taken.
         var isClosed = false
         var file: UploadFile?
     }
@@ -138,7 +139,8 @@ final class UploadSession: Sendable {
         return tag
     }
 
-    /// Checks that all parts are there under their tags, and gives the file; nobody writes to it any more.
+    /// Checks that all parts are there under their tags, and gives the file; nobody writes to it any more, unless
+    /// `reopen` follows.
     func complete(_ tags: [Int: String]) throws(Refusal) -> UploadFile {
         let partCount = partCount
         let file = state.withLock { state -> UploadFile? in
@@ -147,11 +149,15 @@ final class UploadSession: Sendable {
                 guard let tag = state.parts[part]?.tag, tags[part] == tag else { return nil }
             }
             state.isClosed = true
-            defer { state.file = nil }
             return state.file
         }
         guard let file else { throw Refusal(400, "InvalidPart") }
         return file
+    }
+
+    /// Takes parts again, and may be completed again; unless it was removed meanwhile.
+    func reopen() {
+        state.withLock { state in state.isClosed = state.file == nil }
     }
 
     /// Listens to nobody any more and lets the file go.
@@ -168,14 +174,17 @@ final class PartBody: BodySink {
     private let session: UploadSession
     private let part: Int
     private let attempt: Int
+    private let room: Locked<RoomWatch>
 
-    init(_ session: UploadSession, part: Int) throws(Refusal) {
+    init(_ session: UploadSession, part: Int, of store: ServedStore) throws(Refusal) {
         self.session = session
+        room = Locked(RoomWatch(store))
         self.part = part
         attempt = try session.begin(part)
     }
 
     func receive(_ bytes: [UInt8]) throws {
+        try room.withLock { room in try room.count(bytes.count) }
         try session.write(bytes, part: part, attempt: attempt)
     }
 

@@ -16,7 +16,7 @@ struct WebScene: Sendable {
         server = try StandIn(options)
         folder = try TemporaryFolder("web")
         files = VaultScene(
-            keys: try SceneKeys(), on: LinuxFileSystem(), base: folder.path, seed: 7, clock: SystemClock())
+            keys: try SceneKeys.shared(), on: LinuxFileSystem(), base: folder.path, seed: 7, clock: SystemClock())
     }
 
     func remote(_ change: (inout HTTPRemote.Options) throws -> Void = { _ in }) throws -> HTTPRemote {

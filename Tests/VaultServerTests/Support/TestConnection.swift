@@ -69,6 +69,11 @@ final class TestConnection: @unchecked Sendable {
         pending += piece
     }
 
+    /// Waits until the first bytes of an answer are there.
+    func awaitAnswer() throws {
+        if pending.isEmpty { try receive() }
+    }
+
     /// Whether the server closes the connection without another byte.
     var isClosed: Bool {
         do {

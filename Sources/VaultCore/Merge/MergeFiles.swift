@@ -1,0 +1,174 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// The working copy during a merge: files of either side put into it, the copies of theirs taken out of it.
+///
+/// Every step may be repeated: the merge's record changes last.
+struct MergeFiles {
+    let vault: Vault
+    let scratch: ScratchArea
+    let observer: any Observer
+    let sides: MergeSides
+
+    init(vault: Vault, scratch: ScratchArea, observer: any Observer) throws(VaultError) {
+        guard vault.mode == .full else {
+            throw VaultError(.refused, "this clone has no working copy to merge in", path: vault.root)
+        }
+        self.vault = vault
+        self.scratch = scratch
+        self.observer = observer
+        sides = try MergeSides(vault: vault)
+    }
+
+    // MARK: Ending
+
+    func abort() throws -> [VaultPath] {
+        guard sides.state.head == sides.merge.ours else {
+            throw VaultError(
+                .mergeInProgress,
+                "the branch has moved since the merge began, so there is no way back to its beginning",
+                hint: "vaultctl merge --continue")
+        }
+        let given = try sides.merge.given ?? referenceTree()
+        // What was there before the merge began is not its own.
+        let touched = try TreeDiff(trees: sides.trees).files(sides.ours, given)
+            .filter { !sides.merge.kept.contains($0.path) }
+        var removed: [VaultPath] = []
+        var written: [CheckoutItem] = []
+        for item in touched {
+            if let old = item.old {
+                written.append(CheckoutItem(path: item.path, entry: old))
+            } else {
+                removed.append(item.path)
+            }
+        }
+        // What was decided since goes back too.
+        var names = Set(written.map(\.path))
+        for path in sides.merge.paths {
+            for item in try sides.files(at: path, in: sides.ours) where names.insert(item.path).inserted {
+                written.append(item)
+            }
+            removed += try sides.files(at: path, in: sides.theirs).map(\.path).filter { !names.contains($0) }
+        }
+        try put(written, removing: removed)
+        try MergeState.remove(vault.files)
+        return touched.map(\.path)
+    }
+
+    /// What the reference gives the working copy when it stops with conflicts: no texts are merged.
+    private func referenceTree() throws -> ObjectID {
+        let batch = vault.newBatch(width: sides.state.idWidth, scratch: scratch)
+        let merged = try Merger(
+            vault: vault, trees: sides.trees, batch: batch, deflates: sides.state.deflatesBlobs, mergesTexts: false
+        ).merge(base: sides.base, ours: sides.ours, theirs: sides.theirs)
+        try batch.commit()
+        return merged.withCopies
+    }
+
+    // MARK: Resolving
+
+    func resolve(_ choice: Resolution, _ paths: [VaultPath]?) throws -> [Conflict] {
+        let chosen = paths ?? sides.merge.conflicts
+        var conflicts: [MergeConflict] = []
+        for path in chosen { conflicts.append(try sides.conflict(path)) }
+        if case .content = choice, chosen.count != 1 {
+            throw VaultError(.usage, "one content is for one path")
+        }
+        var merge = sides.merge
+        var decided: [Conflict] = []
+        for conflict in conflicts {
+            try decide(conflict, choice)
+            merge.conflicts.removeAll { $0 == conflict.path }
+            if !merge.resolved.contains(conflict.path) { merge.resolved.append(conflict.path) }
+            merge.resolved.sort()
+            try merge.write(vault.files, scratch: scratch)
+            var described = try sides.described(conflict.path)
+            described.isResolved = true
+            decided.append(described)
+        }
+        return decided
+    }
+
+    private func decide(_ conflict: MergeConflict, _ choice: Resolution) throws {
+        let path = conflict.path
+        let copies = try sides.files(at: path, in: sides.theirs).map { $0.path.copied(for: path) }
+        switch choice {
+        case .ours, .theirs:
+            let isOurs = if case .ours = choice { true } else { false }
+            let (wanted, other) = isOurs ? (sides.ours, sides.theirs) : (sides.theirs, sides.ours)
+            let items = try sides.files(at: path, in: wanted)
+            let names = Set(items.map(\.path))
+            let others = try sides.files(at: path, in: other).map(\.path).filter { !names.contains($0) }
+            try put(items, removing: others + copies)
+        case .union:
+            let blobs = BlobReader(store: vault.store, cipher: vault.cipher)
+            guard !conflict.isFileAndFolder, let ours = try conflict.ours.flatMap({ try blobs.text($0) }),
+                let theirs = try conflict.theirs.flatMap({ try blobs.text($0) })
+            else {
+                throw VaultError(
+                    .refused, "\(path) is not a text on both sides, so there is no union of it", path: path.description)
+            }
+            let base = try conflict.base.flatMap { try blobs.text($0) } ?? []
+            try put(TextMerge.merge(base: base, ours: ours, theirs: theirs, union: true) ?? ours, at: path)
+            try put([], removing: copies)
+        case .content(let bytes):
+            try put(bytes, at: path)
+            try put([], removing: copies)
+        case .workingFile: try put([], removing: copies)
+        }
+    }
+
+    // MARK: Files
+
+    /// Removes files, and then writes others in place of whatever file stands at their paths.
+    private func put(_ items: [CheckoutItem], removing removed: [VaultPath]) throws {
+        let checkout = Checkout(
+            root: vault.layout.root, scratch: scratch,
+            blobs: BlobReader(store: vault.store, cipher: vault.cipher), pool: vault.environment.pool,
+            observer: observer, failPoints: vault.environment.failPoints)
+        var removals: [CheckoutRemoval] = []
+        for path in removed {
+            guard let mark = try mark(path) else { continue }
+            removals.append(CheckoutRemoval(path: path, expected: mark))
+        }
+        try checkout.remove(removals)
+        let writes = try items.sorted { $0.path < $1.path }.map { item in
+            var item = item
+            if let mark = try mark(item.path) { item.expected = .file(mark) }
+            return item
+        }
+        let outcome = try checkout.write(writes)
+        try checkout.sync(writes.map(\.path), removed: removed)
+        guard outcome.notStored.isEmpty else {
+            let all = try vault.notStored().union(outcome.notStored.map { VaultPath(unchecked: $0.path) })
+            return try vault.recordNotStored(all, scratch: scratch)
+        }
+    }
+
+    /// Writes bytes at a path, in folders that are made where they are absent.
+    private func put(_ bytes: [UInt8], at path: VaultPath) throws {
+        try attempt("cannot write \(path)", path: path.description) { () throws(Errno) in
+            var folder = vault.layout.root
+            for segment in path.parent?.segments ?? [] {
+                folder = try folder.openDirectory(segment, creatingWith: 0o777)
+            }
+            try scratch.replace(path.lastSegment, in: folder, with: bytes.span, mode: 0o666)
+        }
+    }
+
+    /// The numbers of the plain file at a path; nil when there is none.
+    private func mark(_ path: VaultPath) throws -> FileMark? {
+        try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
+            do throws(Errno) {
+                let folder = try vault.layout.root.openDirectory(beneath: path.parent?.bytes ?? [])
+                let status = try folder.status(of: path.lastSegment)
+                return status.kind == .regular ? FileMark(status) : nil
+            } catch {
+                switch error {
+                case .noSuchFile, .notADirectory, .tooManyLinks, .nameTooLong: return nil
+                default: throw error
+                }
+            }
+        }
+    }
+}

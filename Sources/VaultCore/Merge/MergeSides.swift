@@ -1,0 +1,88 @@
+internal import VaultFormat
+
+/// The three trees of the merge in progress.
+struct MergeSides {
+    let vault: Vault
+    let merge: MergeState
+    let state: CloneState
+    let trees: TreeReader
+    let base: ObjectID?
+    let ours: ObjectID
+    let theirs: ObjectID
+
+    /// - Throws: `refused` when no merge is in progress.
+    init(vault: Vault) throws(VaultError) {
+        guard let merge = try vault.mergeState(), let ourCommit = merge.ours, let theirCommit = merge.theirs else {
+            throw VaultError(.refused, "no merge is in progress")
+        }
+        self.vault = vault
+        self.merge = merge
+        state = try vault.loadState()
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
+        trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        base = try merge.base.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        ours = try graph.tree(of: ourCommit)
+        theirs = try graph.tree(of: theirCommit)
+    }
+
+    /// The three files of one conflicting path.
+    ///
+    /// - Throws: `pathNotFound` for a path that does not conflict.
+    func conflict(_ path: VaultPath) throws(VaultError) -> MergeConflict {
+        guard merge.conflicts.contains(path) || merge.resolved.contains(path) else {
+            throw VaultError(
+                .pathNotFound, "\(path) does not conflict", hint: "vaultctl resolve --list", path: path.description)
+        }
+        let before = try base.flatMap { (tree) throws(VaultError) in try trees.entry(path, in: tree) }
+        let (left, right) = (try trees.entry(path, in: ours), try trees.entry(path, in: theirs))
+        var conflict = MergeConflict(path: path, base: before?.file, ours: left?.file, theirs: right?.file)
+        conflict.isFileAndFolder = (left?.folder != nil) != (right?.folder != nil)
+        return conflict
+    }
+
+    func conflicts() throws(VaultError) -> [Conflict] {
+        var result: [Conflict] = []
+        for path in merge.paths { result.append(try described(path)) }
+        return result
+    }
+
+    func described(_ path: VaultPath) throws(VaultError) -> Conflict {
+        let conflict = try conflict(path)
+        func side(_ entry: FileEntry?) -> Conflict.Side? {
+            entry.map { Conflict.Side(blobID: $0.blobID, size: $0.size) }
+        }
+        func isSame(_ left: FileEntry?, _ right: FileEntry?) -> Bool {
+            switch (left, right) {
+            case (nil, nil): true
+            case (let left?, let right?): left.holdsSameContent(as: right)
+            default: false
+            }
+        }
+        let kind: Conflict.Kind =
+            conflict.isFileAndFolder
+            ? .fileAndFolder
+            : conflict.ours == nil
+                ? .deletedByUs
+                : conflict.theirs == nil ? .deletedByThem : conflict.base == nil ? .bothAdded : .bothModified
+        let verdict: Conflict.Verdict =
+            conflict.isFileAndFolder
+            ? .genuine
+            : isSame(conflict.ours, conflict.theirs)
+                ? .identical
+                : isSame(conflict.base, conflict.ours) || isSame(conflict.base, conflict.theirs) ? .oneSided : .genuine
+        return Conflict(
+            path: path, kind: kind, base: side(conflict.base), ours: side(conflict.ours),
+            theirs: side(conflict.theirs), verdict: verdict, isResolved: merge.resolved.contains(path))
+    }
+
+    /// The files at or below a path in a tree.
+    func files(at path: VaultPath, in tree: ObjectID) throws(VaultError) -> [CheckoutItem] {
+        switch try trees.entry(path, in: tree) {
+        case .file(let entry)?: return [CheckoutItem(path: path, entry: entry)]
+        case .folder(let id)?:
+            return try trees.files(id).map { CheckoutItem(path: path.joined($0.path), entry: $0.entry) }
+        case nil: return []
+        }
+    }
+}

@@ -1,0 +1,131 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+/// A merge that waits for a person (spec 03 §2.4): `local/merge_state.json`, which the reference reads and writes as
+/// well, and beside it what only this program needs, in `local/vaultctl/merge.json`.
+struct MergeState: Sendable, Equatable {
+    /// The head that the merge began at; nil in files of old versions that do not tell.
+    var ours: ObjectID?
+    /// The commit that is merged.
+    var theirs: ObjectID?
+    var base: ObjectID?
+    var startedMs: Int64
+    /// Paths that need a decision.
+    var conflicts: [VaultPath]
+    var resolved: [VaultPath]
+    /// The tree that the working copy was given; nil for a merge that another program began.
+    var given: ObjectID?
+    /// Paths that held what the merge would have written before it began.
+    var kept: Set<VaultPath> = []
+    /// The message of the commit to come.
+    var message: String?
+
+    static let fileName = "merge_state.json"
+    private static let ownName = "merge.json"
+
+    /// Every path that conflicted.
+    var paths: [VaultPath] { (conflicts + resolved).sorted() }
+
+    // MARK: Reading
+
+    static func read(_ files: LocalFiles) throws(VaultError) -> MergeState? {
+        guard let value = try files.readObject(fileName) else { return nil }
+        func id(_ names: [String]) -> ObjectID? {
+            names.lazy.compactMap { value[name: $0]?.text }.compactMap { try? ObjectID($0) }.first
+        }
+        let own = try files.readOwn(ownName)
+        // Names that are no UTF-8 stand in the shared file with marks in their place.
+        var exact: [String: VaultPath] = [:]
+        for path in own.map({ paths($0["paths"]) }) ?? [] {
+            exact[String(decoding: path.bytes, as: UTF8.self)] = path
+        }
+        func named(_ names: [String]) -> [VaultPath] {
+            names.compactMap { exact[$0] ?? (try? VaultPath($0)) }.sorted()
+        }
+        var names = (value["conflict_paths"]?.items ?? []).compactMap(\.text)
+        if names.isEmpty, let legacy = value["conflicts"] {
+            names = legacy.items?.compactMap(\.text) ?? legacy.members?.map(\.name) ?? []
+        }
+        var state = MergeState(
+            ours: id(["ours_commit_id", "clone_commit_id"]), theirs: id(["theirs_commit_id", "named_commit_id"]),
+            base: id(["lca_id"]), startedMs: value["started_at"]?.int ?? 0, conflicts: named(names),
+            resolved: named((value["resolved_paths"]?.items ?? []).compactMap(\.text)))
+        // What another merge left is not this one's.
+        if let own, let theirs = state.theirs, own["theirs"]?.text == theirs.text,
+            own["ours"]?.text == state.ours?.text
+        {
+            state.given = own["given"]?.text.flatMap { try? ObjectID($0) }
+            state.kept = Set(paths(own["kept"]))
+            state.message = own["message"]?.text
+        }
+        return state
+    }
+
+    private static func paths(_ value: JSONValue?) -> [VaultPath] {
+        (value?.items ?? []).compactMap { item in
+            item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Stores both files; the shared one last, for it is what makes a merge.
+    func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
+        func encoded(_ paths: some Sequence<VaultPath>) -> JSONValue {
+            .array(paths.map { .string(Base64.text($0.bytes.span)) })
+        }
+        func texts(_ paths: [VaultPath]) -> JSONValue {
+            .array(paths.map { .string(String(decoding: $0.bytes, as: UTF8.self)) })
+        }
+        try files.writeOwn(
+            Self.ownName,
+            [
+                JSONMember(name: "ours", value: .optional(ours?.text)),
+                JSONMember(name: "theirs", value: .optional(theirs?.text)),
+                JSONMember(name: "given", value: .optional(given?.text)),
+                JSONMember(name: "message", value: .optional(message)),
+                JSONMember(name: "kept", value: encoded(kept.sorted())),
+                JSONMember(name: "paths", value: encoded(paths)),
+            ], scratch: scratch)
+        try files.write(
+            Self.fileName,
+            .object([
+                JSONMember(name: "schema_version", value: .integer(1)),
+                JSONMember(name: "ours_commit_id", value: .string(ours?.text ?? "")),
+                JSONMember(name: "theirs_commit_id", value: .string(theirs?.text ?? "")),
+                JSONMember(name: "lca_id", value: .string(base?.text ?? "")),
+                // The reference has whole seconds.
+                JSONMember(name: "started_at", value: .integer(startedMs / 1000 * 1000)),
+                JSONMember(name: "conflict_paths", value: texts(conflicts)),
+                JSONMember(name: "resolved_paths", value: texts(resolved)),
+            ]), scratch: scratch)
+    }
+
+    /// Ends a merge; the shared file goes first.
+    static func remove(_ files: LocalFiles) throws(VaultError) {
+        try files.remove(fileName)
+        try files.removeOwn(ownName)
+    }
+}
+
+extension Vault {
+    /// The merge in progress; nil when there is none.
+    ///
+    /// A state that a commit of this merge left behind, because its command died, counts as none.
+    func mergeState() throws(VaultError) -> MergeState? {
+        guard let merge = try MergeState.read(files) else { return nil }
+        guard let theirs = merge.theirs, let state = try? loadState(), let head = state.head, head != merge.ours,
+            (try? CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+                .isAncestor(theirs, of: head)) == true
+        else { return merge }
+        return nil
+    }
+
+    /// Refuses what would get in the way of a merge that waits.
+    func refuseDuringMerge() throws(VaultError) {
+        guard try mergeState() != nil else { return }
+        throw VaultError(
+            .mergeInProgress, "a merge is in progress", hint: "vaultctl merge --continue, or vaultctl merge --abort")
+    }
+}

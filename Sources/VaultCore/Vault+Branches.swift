@@ -1,0 +1,310 @@
+internal import VaultCrypto
+public import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// The named branches, the one that is worked on first, then by name; those deleted here are left out.
+    public func branches() throws -> [BranchInfo] {
+        let state = try loadState()
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let hidden = try branchIDs(in: Self.hiddenName)
+        let unpushed = try branchIDs(in: Self.unpushedName)
+        let server = try recordedServer()
+        let place = server.map { self.place(of: $0) }
+        var result: [BranchInfo] = []
+        for branch in state.index.branches where branch.type == .named && !hidden.contains(branch.branchID.text) {
+            var info = BranchInfo(
+                name: branch.name, id: branch.branchID.text,
+                isCurrent: branch.branchID == state.namedBranch.branchID, head: try localHead(of: branch, state),
+                upstreamHead: nil, ahead: nil, behind: nil, isPushed: !unpushed.contains(branch.branchID.text))
+            if let place { info.upstreamHead = try seenHead(at: place, ref: branch.headRefID)?.commit }
+            if let head = info.head, let upstream = info.upstreamHead, try store.holds(upstream) {
+                let (ahead, behind) = try graph.divergence(head, upstream)
+                (info.ahead, info.behind) = (ahead, behind)
+            }
+            result.append(info)
+        }
+        return result.sorted { $0.isCurrent != $1.isCurrent ? $0.isCurrent : $0.name < $1.name }
+    }
+
+    /// Makes a named branch; nothing is sent before its first push (spec 05 §10).
+    ///
+    /// * `revision`: Where it begins; nil means the head.
+    /// - Throws: `nameTaken`, `usage` for what can be no name, `revisionNotFound`, `readOnlyClone`.
+    @discardableResult
+    public func createBranch(_ name: String, at revision: String? = nil) throws -> ObjectID {
+        try requireWritable("make a branch")
+        let lock = try lock(settling: true)
+        return try create(name, at: revision, lock.scratch).head
+    }
+
+    private func create(
+        _ name: String, at revision: String?, _ scratch: ScratchArea
+    ) throws -> (branch: BranchRecord, head: ObjectID) {
+        let state = try loadState()
+        try Self.checkWritable(state.index)
+        try refusePartial(state.config, "make branches")
+        try checkName(name, state.index)
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let head = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision ?? "HEAD")
+        let random = environment.random
+        let key = try makeKey(keepsPrivate: false, scratch: scratch).id
+        let branch = try decoding("naming the branch") { () throws(FormatError) in
+            BranchRecord(
+                branchID: try BranchID.randomNamed(using: random), name: name, type: .named,
+                headRefID: try RefID.random(.named, using: random), publicKeyID: key, createdAtMs: commitTimeMs(),
+                creatorBranch: nil)
+        }
+        try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch)
+        var unpushed = try branchIDs(in: Self.unpushedName)
+        unpushed.insert(branch.branchID.text)
+        try record(unpushed, in: Self.unpushedName, scratch)
+        var index = state.index
+        index.branches.append(branch)
+        try storeIndex(index, scratch: scratch)
+        return (branch, head)
+    }
+
+    private func checkName(_ name: String, _ index: BranchIndex) throws(VaultError) {
+        guard BranchRecord.isValidName(name) else {
+            throw VaultError(.usage, "a branch name has 1 to 64 letters, digits, '_' and '-'")
+        }
+        guard !index.branches.contains(where: { $0.name == name && $0.type == .named }) else {
+            throw VaultError(.nameTaken, "there is a branch '\(name)' already", hint: "vaultctl switch \(name)")
+        }
+    }
+
+    /// Renames a branch that was made here and never pushed.
+    ///
+    /// - Throws: `branchNotFound`, `nameTaken`, `refused` for a branch that others may know.
+    public func renameBranch(_ old: String, to new: String) throws {
+        try requireWritable("rename a branch")
+        let lock = try lock(settling: true)
+        let state = try loadState()
+        try Self.checkWritable(state.index)
+        let branch = try named(old, state.index)
+        guard try branchIDs(in: Self.unpushedName).contains(branch.branchID.text) else {
+            throw VaultError(
+                .refused, "the branch '\(old)' has been pushed, and others know it by its name",
+                hint: "make another branch from it")
+        }
+        try checkName(new, state.index)
+        var index = state.index
+        for position in index.branches.indices where index.branches[position].branchID == branch.branchID {
+            index.branches[position].name = new
+        }
+        try storeIndex(index, scratch: lock.scratch)
+    }
+
+    /// Deletes a branch in this clone; the format has no way to delete one for others (spec 05 §10).
+    ///
+    /// * `force`: Also when it has commits that no other branch here contains.
+    /// - Throws: `branchNotFound`, `refused` for the branch that is worked on, or for work that would be lost.
+    public func deleteBranch(_ name: String, force: Bool = false) throws -> BranchDeletion {
+        try requireWritable("delete a branch")
+        let lock = try lock(settling: true)
+        let state = try loadState()
+        try Self.checkWritable(state.index)
+        let branch = try named(name, state.index)
+        guard branch.branchID != state.namedBranch.branchID else {
+            throw VaultError(.refused, "this clone works on the branch '\(name)'", hint: "switch to another one first")
+        }
+        if !force { try checkMerged(branch, state) }
+        var unpushed = try branchIDs(in: Self.unpushedName)
+        guard unpushed.remove(branch.branchID.text) != nil else {
+            var hidden = try branchIDs(in: Self.hiddenName)
+            hidden.insert(branch.branchID.text)
+            try record(hidden, in: Self.hiddenName, lock.scratch)
+            return .hidden
+        }
+        var index = state.index
+        index.branches.removeAll { $0.branchID == branch.branchID || $0.creatorBranch == branch.branchID }
+        try storeIndex(index, scratch: lock.scratch)
+        try record(unpushed, in: Self.unpushedName, lock.scratch)
+        return .removed
+    }
+
+    /// Refuses to drop commits that only this branch has.
+    private func checkMerged(_ branch: BranchRecord, _ state: CloneState) throws(VaultError) {
+        guard let head = try localHead(of: branch, state), try store.holds(head) else { return }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        for other in state.index.branches where other.type == .named && other.branchID != branch.branchID {
+            guard let there = try localHead(of: other, state), try store.holds(there) else { continue }
+            if try graph.isAncestor(head, of: there) { return }
+        }
+        // What the remote has of it is not lost either.
+        if let seen = try recordedServer().flatMap({ (url) throws(VaultError) in
+            try seenHead(at: place(of: url), ref: branch.headRefID)?.commit
+        }), try store.holds(seen), try graph.isAncestor(head, of: seen) {
+            return
+        }
+        throw VaultError(
+            .refused, "the branch '\(branch.name)' has commits that no other branch has",
+            hint: "merge it first, or delete it with -D", object: head.text)
+    }
+
+    // MARK: Switching
+
+    /// Works on another branch from now on: its files come into the working copy, uncommitted work that they do not
+    /// touch is taken along (spec 05 §10).
+    ///
+    /// * `creating`: Make the branch first.
+    /// * `revision`: Where a new branch begins.
+    /// - Throws: `branchNotFound`, `revisionNotFound` for a branch whose commits were never fetched, `dirtyTree`,
+    ///   `nameTaken`, `mergeInProgress`, `refused` in a clone without a branch of its own.
+    public func switchBranch(
+        to name: String, creating: Bool = false, from revision: String? = nil,
+        observer: any Observer = SilentObserver()
+    ) throws -> SwitchResult {
+        try requireWritable("switch branches")
+        let lock = try lock(settling: true)
+        try refuseDuringMerge()
+        try refusePartial(try loadState().config, "switch branches")
+        if creating { _ = try create(name, at: revision, lock.scratch) }
+        let state = try loadState()
+        let target = try named(name, state.index)
+        guard let own = state.cloneBranch else {
+            throw VaultError(.branchNotFound, "this clone has no branch of its own", hint: "clone again")
+        }
+        guard target.branchID != state.namedBranch.branchID else {
+            return SwitchResult(
+                branch: target.name, head: state.head, changes: Changes(), keptDirty: [], notWritten: [])
+        }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let (branch, head) = try cloneBranch(for: target, state, graph, lock.scratch)
+        let move = WorkingCopyMove(
+            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            scratch: lock.scratch, observer: observer)
+        let outcome = try move.run(to: head, verb: "switch", branch: branch.branchID) {
+            try workOn(branch.branchID, scratch: lock.scratch)
+        }
+        try recordOwnHead(head, ref: branch.headRefID, scratch: lock.scratch)
+        try files.writeOwn(
+            Self.previousName, [JSONMember(name: "branch_id", value: .optional(own.creatorBranch?.text))],
+            scratch: lock.scratch, durable: false)
+        return SwitchResult(
+            branch: target.name, head: head, changes: outcome.changes, keptDirty: outcome.keptDirty,
+            notWritten: outcome.notStored)
+    }
+
+    /// The name of the branch that was worked on before; nil when there was none.
+    public func previousBranch() throws -> String? {
+        guard let text = try files.readOwn(Self.previousName)?["branch_id"]?.text, let id = try? BranchID(text) else {
+            return nil
+        }
+        return try loadState().index.branch(id: id)?.name
+    }
+
+    /// This clone's own branch on a named one, with the head to begin at: the newest whose key is here, or a new one.
+    private func cloneBranch(
+        for named: BranchRecord, _ state: CloneState, _ graph: CommitGraph, _ scratch: ScratchArea
+    ) throws -> (branch: BranchRecord, head: ObjectID) {
+        let shared = try refs.commit(of: named.headRefID)
+        if let own = try ownBranch(on: named, state), let head = try refs.commit(of: own.headRefID) {
+            guard let shared, shared != head, try store.holds(shared), try graph.isAncestor(head, of: shared) else {
+                return (own, head)
+            }
+            try storeRef(own.headRefID, old: head, new: shared, scratch: scratch)
+            return (own, shared)
+        }
+        guard let head = shared, try store.holds(head) else {
+            throw VaultError(
+                .revisionNotFound, "the commits of the branch '\(named.name)' were never fetched here",
+                hint: "vaultctl switch --fetch \(named.name)")
+        }
+        let random = environment.random
+        let key = try makeKey(keepsPrivate: true, scratch: scratch).id
+        let branch = try decoding("naming the branch") { () throws(FormatError) in
+            BranchRecord(
+                branchID: try BranchID.randomClone(using: random), name: "clone-\(named.name)".cut(to: 64),
+                type: .clone,
+                headRefID: try RefID.random(.clone, using: random), publicKeyID: key, createdAtMs: commitTimeMs(),
+                creatorBranch: named.branchID)
+        }
+        try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch)
+        var index = state.index
+        index.branches.append(branch)
+        try storeIndex(index, scratch: scratch)
+        return (branch, head)
+    }
+
+    /// Names the branch that this clone works on.
+    func workOn(_ id: BranchID, scratch: ScratchArea) throws(VaultError) {
+        var state = try loadState()
+        guard state.index.branch(id: id) != nil else {
+            throw VaultError(.branchNotFound, "the branch \(id.text) is not in the branch index", object: id.text)
+        }
+        if !state.config.remoteHeadsFile, state.config.lastRemoteHead != nil {
+            // The old form of the baseline is for one branch only.
+            let ref = state.namedBranch.headRefID
+            var heads = try RemoteHeads(files: files, config: state.config, tracked: ref)
+            try heads.accept(heads[ref], for: ref, files: files, config: &state.config, scratch: scratch)
+        }
+        state.config.myBranchID = id.text
+        try files.write(CloneConfig.fileName, state.config.json, scratch: scratch)
+    }
+
+    // MARK: Looking
+
+    private func named(_ name: String, _ index: BranchIndex) throws(VaultError) -> BranchRecord {
+        guard let branch = index.branches.first(where: { $0.name == name && $0.type == .named }) else {
+            throw VaultError(
+                .branchNotFound, "there is no branch '\(name)' here", hint: "vaultctl branch --list", object: name)
+        }
+        return branch
+    }
+
+    /// This clone's newest branch on a named one whose private key is here.
+    private func ownBranch(on named: BranchRecord, _ state: CloneState) throws(VaultError) -> BranchRecord? {
+        let candidates = state.index.branches.filter { $0.type == .clone && $0.creatorBranch == named.branchID }
+            .sorted { ($0.createdAtMs, $0.branchID.text) > ($1.createdAtMs, $1.branchID.text) }
+        for branch in candidates {
+            guard let key = branch.publicKeyID else { continue }
+            let isHere = try attempt("cannot look for signing keys") { () throws(Errno) in
+                try layout.local.statusIfPresent(of: "\(key.text).pem".bytes) != nil
+            }
+            if isHere { return branch }
+        }
+        return nil
+    }
+
+    /// The head of a branch with what this clone has committed to it; of a clone's own branch its ref alone.
+    func localHead(of branch: BranchRecord, _ state: CloneState) throws(VaultError) -> ObjectID? {
+        if branch.branchID == state.namedBranch.branchID { return state.head }
+        let shared = try refs.commit(of: branch.headRefID)
+        guard branch.type == .named, let own = try ownBranch(on: branch, state),
+            let head = try refs.commit(of: own.headRefID)
+        else { return shared }
+        guard let shared, shared != head, try store.holds(shared) else { return head }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        return try graph.isAncestor(head, of: shared) ? shared : head
+    }
+
+    // MARK: Own records
+
+    private static var hiddenName: String { "hidden-branches.json" }
+    private static var unpushedName: String { "unpushed-branches.json" }
+    private static var previousName: String { "previous-branch.json" }
+
+    private func branchIDs(in name: String) throws(VaultError) -> Set<String> {
+        Set((try files.readOwn(name)?["branches"]?.items ?? []).compactMap(\.text))
+    }
+
+    private func record(_ ids: Set<String>, in name: String, _ scratch: ScratchArea) throws(VaultError) {
+        guard !ids.isEmpty else { return try files.removeOwn(name) }
+        try files.writeOwn(
+            name, [JSONMember(name: "branches", value: .array(ids.sorted().map { .string($0) }))], scratch: scratch)
+    }
+
+    /// Notes that others know a branch from now on.
+    func recordPushed(_ branch: BranchRecord, scratch: ScratchArea) throws(VaultError) {
+        var unpushed = try branchIDs(in: Self.unpushedName)
+        guard unpushed.remove(branch.branchID.text) != nil else { return }
+        try record(unpushed, in: Self.unpushedName, scratch)
+    }
+}
+
+extension String {
+    /// The first bytes of an ASCII text.
+    fileprivate func cut(to count: Int) -> String { String(decoding: utf8.prefix(count), as: UTF8.self) }
+}
