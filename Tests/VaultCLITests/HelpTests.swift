@@ -15,7 +15,7 @@ struct HelpTests {
     @Test("every option stands in the synopsis of its verb, and nothing else that looks like one")
     func synopsisNamesOptions() {
         for verb in table.verbs {
-            let known = verb.options.flatMap(\.flags) + ["--server"]
+            let known = verb.options.flatMap(\.flags) + ["--server", "--remote"]
             let spelled = verb.synopsis.flatMap(words).map { String(decoding: $0, as: UTF8.self) }
             for option in verb.options {
                 #expect(option.flags.contains(where: spelled.contains), "\(verb.name): \(option.name)")

@@ -48,7 +48,8 @@ enum DiffCommand {
         ],
         document: .init(
             "vaultctl/diff/1",
-            "from, to, files[\(filesMembers)], totals{files, added, modified, deleted, renamed, lines_added, lines_removed}"),
+            "from, to, files[\(filesMembers)], totals{files, added, modified, deleted, renamed, lines_added, lines_removed}"
+        ),
         pages: true, action: .local { call in try run(call) })
 
     /// The members of each file here, of a commit that `show` tells and of one of `log` with --stat or -p.

@@ -61,7 +61,7 @@ struct RevisionResolver {
             guard let entry = liveTag(String(text.dropFirst(4))) else { throw Self.notFound(whole) }
             return try commit(of: entry)
         }
-        if text.contains("/"), let id = try remoteHead(text) { return id }
+        if text.contains("/"), let id = try remoteBranchHead(text) { return id }
         return try named(text, whole: whole)
     }
 
@@ -109,7 +109,7 @@ struct RevisionResolver {
     }
 
     /// `origin/current`: the head of a remote's branch when it was last seen.
-    private func remoteHead(_ text: String) throws(VaultError) -> ObjectID? {
+    private func remoteBranchHead(_ text: String) throws(VaultError) -> ObjectID? {
         guard let slash = text.firstIndex(of: "/") else { return nil }
         let name = String(text[text.index(after: slash)...])
         guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }),
