@@ -90,13 +90,14 @@ struct PullAnswer: Rendered {
     func jsonMembers() -> [JSONMember] {
         guard let first = result.conflicts.first else { return resultMembers() }
         // Not done, so it is told as a failure too.
-        return resultMembers() + .record([
-            "error": .record([
-                "code": .string(VaultError.Code.conflicts.name),
-                "message": .string("both sides changed the same; the merge waits for a decision"),
-                "hint": .string("vaultctl resolve --list"), "retryable": .bool(false), "path": .path(first),
+        return resultMembers()
+            + .record([
+                "error": .record([
+                    "code": .string(VaultError.Code.conflicts.name),
+                    "message": .string("both sides changed the same; the merge waits for a decision"),
+                    "hint": .string("vaultctl resolve --list"), "retryable": .bool(false), "path": .path(first),
+                ])
             ])
-        ])
     }
 
     private func resultMembers() -> [JSONMember] {

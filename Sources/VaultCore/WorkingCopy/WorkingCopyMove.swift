@@ -31,7 +31,8 @@ struct WorkingCopyMove {
         finish: () throws -> Void
     ) throws -> Outcome {
         try run(
-            Journal(verb: verb, ref: state.headRef, from: state.head, to: target, branch: branch), tree: graph.tree(of: target),
+            Journal(verb: verb, ref: state.headRef, from: state.head, to: target, branch: branch),
+            tree: graph.tree(of: target),
             mustBeClean: [], accept: accept, begin: { _ in }, finish: finish, abandon: {})
     }
 
