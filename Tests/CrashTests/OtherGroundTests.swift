@@ -48,7 +48,8 @@ struct OtherGroundTests {
     func spooledZip() throws {
         let folder = try TemporaryFolder("ground")
         let faults = FaultFileSystem(LinuxFileSystem())
-        let scene = VaultScene(keys: try SceneKeys.shared(), on: faults, base: folder.path, seed: 1, clock: SystemClock())
+        let scene = VaultScene(
+            keys: try SceneKeys.shared(), on: faults, base: folder.path, seed: 1, clock: SystemClock())
         let vault = try scene.create("a")
         let content = [0x50, 0x4B, 0x03, 0x04] + [UInt8](repeating: 9, count: 9 << 20)
         let file = try folder.open().createFile(Array("in".utf8), mode: 0o600)
@@ -66,7 +67,8 @@ struct OtherGroundTests {
     func exportedMode(refusesModes: Bool) throws {
         let folder = try TemporaryFolder("ground")
         let faults = FaultFileSystem(LinuxFileSystem())
-        let scene = VaultScene(keys: try SceneKeys.shared(), on: faults, base: folder.path, seed: 1, clock: SystemClock())
+        let scene = VaultScene(
+            keys: try SceneKeys.shared(), on: faults, base: folder.path, seed: 1, clock: SystemClock())
         let vault = try scene.create("a")
         let path = try VaultPath("f")
         _ = try vault.write(WriteRequest(files: [(path, .bytes([1]))]))
