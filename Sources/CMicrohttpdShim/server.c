@@ -3,6 +3,7 @@
 #include "library.h"
 
 #include <arpa/inet.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -50,6 +51,8 @@ struct ms_exchange {
     struct MHD_Response *response;
     unsigned status;
     uint64_t answer_bytes;
+    // What the client had taken of the connection before this answer; only of large ones.
+    uint64_t taken_before;
     uint64_t received;
     // Of a body that is refused.
     uint64_t dropped;
@@ -153,11 +156,32 @@ static void discard_response(struct ms_exchange *exchange) {
     exchange->response = NULL;
 }
 
+// An answer of more bytes can be broken off in its middle; a smaller one goes out at once, or not at all.
+static const uint64_t one_piece = 16 << 10;
+
+// Bytes that the client has acknowledged since the connection stands.
+static uint64_t taken(struct connection *timing) {
+    struct tcp_info info;
+    memset(&info, 0, sizeof info);
+    socklen_t size = sizeof info;
+    if (!timing || getsockopt(timing->descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return 0;
+    return info.tcpi_bytes_acked;
+}
+
+// What the client has of an answer that did not come to its end.
+static uint64_t sent_part(struct ms_exchange *exchange) {
+    if (exchange->answer_bytes <= one_piece) return 0;
+    uint64_t now = taken(exchange->timing);
+    uint64_t sent = now > exchange->taken_before ? now - exchange->taken_before : 0;
+    return sent < exchange->answer_bytes ? sent : exchange->answer_bytes;
+}
+
 static enum MHD_Result queue(struct ms_exchange *exchange) {
     if (atomic_load_explicit(&exchange->server->draining, memory_order_relaxed)) {
         ms_library.add_header(exchange->response, "Connection", "close");
     }
     set_deadline(exchange, deadline_for(exchange->server, now_ms(), exchange->answer_bytes));
+    if (exchange->answer_bytes > one_piece) exchange->taken_before = taken(exchange->timing);
     enum MHD_Result result =
         ms_library.queue_response(exchange->connection, exchange->status, exchange->response);
     discard_response(exchange);
@@ -231,7 +255,9 @@ static void request_completed(void *context, struct MHD_Connection *connection, 
     *place = NULL;
     discard_response(exchange);
     if (exchange->handle) {
-        server->handlers.finished(exchange->handle, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+        int is_complete = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
+        server->handlers.finished(exchange->handle, is_complete,
+                                  is_complete ? exchange->answer_bytes : sent_part(exchange));
     }
     if (exchange->has_begun && exchange->target) atomic_fetch_sub(&server->active, 1);
     set_deadline(exchange, now_ms() + server->idle_ms);

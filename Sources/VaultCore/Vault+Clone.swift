@@ -69,10 +69,11 @@ private struct CloneOperation {
         var sweep = fetcher
         sweep.skipsCorrupt = true
         let mutable = Collected()
-        _ = try await sweep.fetch(
+        let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
+        let leftOut = try await sweep.sweep(
             objects.filter { !batch.stages($0) },
             others: smallFiles(snapshot, index, listed), into: mutable)
-        let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
+        if !leftOut.isEmpty { try await settle(leftOut, snapshot.head, closure, sweep, into: mutable) }
         let heads = try storeMutable(vault, snapshot, index, mutable.all, new.scratch)
         var commits: [ObjectID] = []
         var known: Set<ObjectID> = []
@@ -96,6 +97,24 @@ private struct CloneOperation {
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
             bytes: counts.bytes, resumed: resumed, files: checkout?.written.count ?? 0, unverified: unverified,
             notStored: checkout?.notStored ?? [])
+    }
+
+    /// Fetches what a sweep left out, but for what the folders say is large: the walk that follows fetches that.
+    private func settle(
+        _ files: [FileID], _ head: ObjectID?, _ closure: ClosureFetcher, _ fetcher: ObjectFetcher,
+        into mutable: Collected
+    ) async throws {
+        var objects: [ObjectID] = []
+        var others: [FileID] = []
+        for file in files { if case .object(let id) = file { objects.append(id) } else { others.append(file) } }
+        var large: Set<ObjectID> = []
+        if let head {
+            large = try await closure.largeContents(of: head, others: others, into: mutable)
+            others = []
+        }
+        let batch = fetcher.batch
+        _ = try await fetcher.fetch(
+            objects.filter { !large.contains($0) && !batch.stages($0) }, others: others, into: mutable)
     }
 
     /// The index to work with; one without `current` is completed by the derived branch (spec 05 §4.1).

@@ -118,8 +118,13 @@ private struct PushOperation {
         if options.dryRun {
             return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
         }
-        let publisher = Publisher(
+        let place = vault.place(of: remote.location)
+        var publisher = Publisher(
             remote: remote, authorization: authorization, store: vault.store, observer: observer)
+        if plan.hasLarge {
+            publisher.isRepeated = try vault.isSending(to: place)
+            if !publisher.isRepeated { try vault.recordSending(true, to: place, scratch: lock.scratch) }
+        }
         switch try await publisher.publish(plan) {
         case .published: break
         case .conflict(let file):
@@ -152,6 +157,7 @@ private struct PushOperation {
             }
         }
         try finish(plan, head, ref, &baselines, &state, lock.scratch)
+        if plan.hasLarge { try vault.recordSending(false, to: place, scratch: lock.scratch) }
         return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
     }
 
@@ -253,9 +259,13 @@ private struct PushOperation {
         let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
             .objects(of: commits, remote: remoteHead)
         var size: Int64 = 0
-        for id in objects { size += try vault.store.size(id) ?? 0 }
+        var sized: [(id: ObjectID, size: Int64?)] = []
+        for id in objects {
+            sized.append((id, try vault.store.size(id)))
+            size += sized.last?.size ?? 0
+        }
         var plan = PublishPlan(
-            commits: commits, objects: objects, keys: [],
+            commits: commits, objects: sized, keys: [],
             namedRef: (ref, snapshot.expectedRef, try vault.refs.encode(head, random: vault.environment.random)),
             size: size)
         let isRegistered = snapshot.index?.branch(id: own.branchID) != nil

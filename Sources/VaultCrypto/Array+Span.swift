@@ -5,3 +5,11 @@ extension [UInt8] {
         self = unsafe bytes.withUnsafeBytes { buffer in unsafe [UInt8](buffer) }
     }
 }
+
+extension [UInt8] {
+    /// Appends the bytes of a span, copied in one go.
+    package mutating func append(copying bytes: Span<UInt8>) {
+        // unsafe: the span's memory is lent for one call.
+        unsafe bytes.withUnsafeBytes { buffer in unsafe append(contentsOf: buffer) }
+    }
+}

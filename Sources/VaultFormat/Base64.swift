@@ -15,30 +15,29 @@ package enum Base64 {
 
     /// Appends the characters for `bytes`.
     package static func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) {
+        var place = output.count
+        // Room for all of it at once, of what the end is padded with.
+        output.append(contentsOf: repeatElement(0x3D, count: encodedCount(bytes.count)))
+        let held = pairs
+        let pairs = held.span
+        var target = output.mutableSpan
         var index = 0
-        while index + 2 < bytes.count {
-            let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8 | UInt32(bytes[index + 2])
-            output.append(character(group >> 18))
-            output.append(character(group >> 12))
-            output.append(character(group >> 6))
-            output.append(character(group))
+        let whole = bytes.count / 3 * 3
+        while index < whole {
+            let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
+            let (high, low) = (pairs[group >> 12], pairs[group & 0xFFF])
+            target[place] = UInt8(truncatingIfNeeded: high >> 8)
+            target[place + 1] = UInt8(truncatingIfNeeded: high)
+            target[place + 2] = UInt8(truncatingIfNeeded: low >> 8)
+            target[place + 3] = UInt8(truncatingIfNeeded: low)
             index += 3
+            place += 4
         }
-        switch bytes.count - index {
-        case 1:
-            let group = UInt32(bytes[index]) << 16
-            output.append(character(group >> 18))
-            output.append(character(group >> 12))
-            output.append(0x3D)
-            output.append(0x3D)
-        case 2:
-            let group = UInt32(bytes[index]) << 16 | UInt32(bytes[index + 1]) << 8
-            output.append(character(group >> 18))
-            output.append(character(group >> 12))
-            output.append(character(group >> 6))
-            output.append(0x3D)
-        default: break
-        }
+        guard whole < bytes.count else { return }
+        let group = UInt32(bytes[whole]) << 16 | (whole + 1 < bytes.count ? UInt32(bytes[whole + 1]) << 8 : 0)
+        target[place] = character(group >> 18)
+        target[place + 1] = character(group >> 12)
+        if whole + 1 < bytes.count { target[place + 2] = character(group >> 6) }
     }
 
     /// Characters needed for `count` bytes.
@@ -61,19 +60,9 @@ package enum Base64 {
         var padding = 0
         if text[text.count - 1] == 0x3D { padding = text[text.count - 2] == 0x3D ? 2 : 1 }
         let body = text.count - (padding == 0 ? 0 : 4)
-        var index = 0
-        while index < body {
-            let first = table[Int(text[index])]
-            let second = table[Int(text[index + 1])]
-            let third = table[Int(text[index + 2])]
-            let fourth = table[Int(text[index + 3])]
-            guard (first | second | third | fourth) & 0x80 == 0 else { return false }
-            let group = UInt32(first) << 18 | UInt32(second) << 12 | UInt32(third) << 6 | UInt32(fourth)
-            output.append(UInt8(truncatingIfNeeded: group >> 16))
-            output.append(UInt8(truncatingIfNeeded: group >> 8))
-            output.append(UInt8(truncatingIfNeeded: group))
-            index += 4
-        }
+        output.append(contentsOf: repeatElement(0, count: body / 4 * 3))
+        guard decode(text, count: body, into: output.mutableSpan) else { return false }
+        let index = body
         guard padding > 0 else { return true }
         let first = table[Int(text[index])]
         let second = table[Int(text[index + 1])]
@@ -88,6 +77,30 @@ package enum Base64 {
             output.append(second << 4 | third >> 2)
         }
         return true
+    }
+
+    /// Spells `count` characters, whole groups without padding; false when one is outside the alphabet.
+    private static func decode(_ text: Span<UInt8>, count: Int, into target: consuming MutableSpan<UInt8>) -> Bool {
+        let held = table
+        let table = held.span
+        var (index, place) = (0, 0)
+        var seen: UInt8 = 0
+        while index < count {
+            let (first, second) = (table[Int(text[index])], table[Int(text[index + 1])])
+            let (third, fourth) = (table[Int(text[index + 2])], table[Int(text[index + 3])])
+            seen |= first | second | third | fourth
+            target[place] = first << 2 | second >> 4
+            target[place + 1] = second << 4 | third >> 2
+            target[place + 2] = third << 6 | fourth
+            index += 4
+            place += 3
+        }
+        return seen & 0x80 == 0
+    }
+
+    /// The two characters for every 12 bits, the first in the upper half.
+    private static let pairs: [UInt16] = (0..<4096).map { bits in
+        UInt16(character(UInt32(bits) >> 6)) << 8 | UInt16(character(UInt32(bits)))
     }
 
     private static func character(_ bits: UInt32) -> UInt8 {

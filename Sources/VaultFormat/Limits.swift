@@ -21,6 +21,8 @@ package enum Limits {
     package static let indexPlaintext = 64 << 20
     /// Plaintext of a blob that is opened in one piece.
     package static let blobPlaintext = 4 << 30
+    /// Ciphertext of an object that travels together with others; what is larger goes a way of its own (04 §4.4).
+    package static let largeObject: Int64 = 4 << 20
 
     /// UTF-8 of one encrypted text (file name, commit message): 01-keys-and-crypto §5.
     package static let metadataText = 740

@@ -322,6 +322,23 @@ struct SyncTests {
         #expect(setting.read("b.txt", in: "a") == "b")
     }
 
+    @Test func `a push looks up each object once`() async throws {
+        let files = FaultFileSystem(InMemoryFileSystem())
+        let scene = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 3)
+        let vault = try scene.create("a")
+        let remote = InMemoryRemote()
+        func calls(_ count: Int, _ name: String) async throws -> Int {
+            for number in 0..<count { try scene.put("\(name) \(number)", at: "\(name)\(number)", in: "a") }
+            _ = try vault.commit(CommitOptions(message: name))
+            files.set(nil)
+            _ = try await vault.push(to: remote)
+            return files.count([.status])
+        }
+        _ = try await calls(1, "first")
+        let few = try await calls(10, "few")
+        #expect(try await calls(50, "many") - few == 40)
+    }
+
     @Test func `a plan made against old remote bytes does not overwrite newer ones`() async throws {
         let setting = try TwoClones()
         let first = try setting.create("a")

@@ -113,10 +113,10 @@ struct HostileServerTests {
     @Test func `changes the length of a file while it is read`() async throws {
         let server = try StandIn("--ranges")
         let file = FileID.object(try ObjectID("obj-cas-imm-0123456789ab"))
-        try await server.plant(id, file, [UInt8](repeating: 1, count: 5 << 20))
+        try await server.plant(id, file, [UInt8](repeating: 1, count: 9 << 20))
         try await server.fault([
             "match": .string("GET /api/vault/read/"), "skip": .integer(1), "status": .integer(206),
-            "headers": .record(["Content-Range": .string("bytes 4194304-5242879/5242881")]),
+            "headers": .record(["Content-Range": .string("bytes 8388608-9437183/9437185")]),
             "body": .string(String(repeating: "x", count: 1 << 20)),
         ])
         let remote = try HTTPRemote.test(server.url, id)

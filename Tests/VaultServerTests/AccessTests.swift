@@ -129,6 +129,31 @@ struct AccessTests {
         #expect(refused?.code == .usage)
     }
 
+    @Test("the log tells of an answer that the client broke off what it took of it")
+    func brokenOff() throws {
+        let server = try TestServer { configuration, folder in configuration.accessLog = folder.appending("log") }
+        let size = 32 << 20
+        #expect(try server.put("bare/data/x", [UInt8](repeating: 1, count: size)).status == 200)
+        do {
+            let connection = try server.connect()
+            try connection.send("GET /api/vault/read/vault001/bare/data/x HTTP/1.1\r\nHost: x\r\n\r\n")
+            try connection.awaitAnswer()
+        }
+        var lines: [JSONValue] = []
+        for _ in 0..<500 where lines.count < 2 {
+            SystemClock().sleep(milliseconds: 10)
+            let text = try LinuxFileSystem().readFile(server.folder.appending("log"), limit: 1 << 20)
+            lines = try text.split(separator: UInt8(ascii: "\n")).map { line in
+                let bytes = Array(line)
+                return try JSONReader.parse(bytes.span)
+            }
+        }
+        let told = try #require(lines.last)
+        #expect(told["complete"] == .bool(false))
+        let sent = try #require(told["sent"]?.int)
+        #expect(sent > 0 && sent < Int64(size))
+    }
+
     @Test("the log tells who did what, and no secret")
     func log() throws {
         let server = try TestServer { configuration, folder in configuration.accessLog = folder.appending("log") }

@@ -1,5 +1,8 @@
 import Testing
+import VaultCore
 import VaultFormat
+import VaultSystem
+import VaultTestSupport
 
 @testable import VaultServer
 
@@ -100,6 +103,27 @@ struct BatchTests {
         }
         #expect(try server.batch("vault001", [Op.write("bare/data/b", "2")]).status == 200)
         #expect(try server.list() == ["bare/data/a", "bare/data/b"])
+    }
+
+    @Test("looks once for what it creates, and opens no folder for each of it")
+    func lookUps() throws {
+        let files = FaultFileSystem(LinuxFileSystem())
+        let server = try TestServer { configuration, _ in
+            let real = configuration.environment
+            configuration.environment = VaultEnvironment(
+                fileSystem: files, clock: real.clock, random: real.random, failPoints: real.failPoints)
+        }
+        func calls(_ range: Range<Int>) throws -> [Int] {
+            files.set(nil)
+            let batch = range.map { Op.swap("bare/data/f\($0)", "x", match: nil) }
+            #expect(try server.batch("vault001", batch).status == 200)
+            let counts = files.counts
+            return [.status, .openFile, .openDirectory, .createFile].map { counts[$0, default: 0] }
+        }
+        _ = try calls(0..<30)
+        let (few, many) = (try calls(30..<60), try calls(60..<130))
+        #expect(zip(many, few).map { $0.0 - $0.1 } == [40, 0, 0, 40])
+        #expect(try server.list().count == 130)
     }
 
     @Test("of too many values, too deep or too large is refused")

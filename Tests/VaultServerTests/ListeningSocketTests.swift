@@ -11,7 +11,7 @@ struct ListeningSocketTests {
         func begin(_ exchange: Exchange) {}
         func receive(_ bytes: [UInt8], _ exchange: Exchange) {}
         func end(_ exchange: Exchange) {}
-        func finished(_ exchange: Exchange, completed: Bool) {}
+        func finished(_ exchange: Exchange, completed: Bool, sent: Int64) {}
     }
 
     /// The inode of the socket that listens on a port of 127.0.0.1, as the kernel lists it.

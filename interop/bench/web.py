@@ -69,8 +69,8 @@ class Server:
         remove(self.folder)
 
     def answered(self):
-        """Requests, bytes received and bytes sent since the last call. An answer that its client broke off counts as a
-        request; how much of it was sent is not told."""
+        """Requests, bytes received and bytes sent since the last call; of an answer that its client broke off what the
+        client took."""
         size = -1
         while size != os.path.getsize(self.log):
             size = os.path.getsize(self.log)
@@ -79,8 +79,7 @@ class Server:
             file.seek(self.seen)
             lines = [json.loads(line) for line in file if line.endswith('\n')]
             self.seen = file.tell()
-        return (len(lines), sum(line['received'] for line in lines),
-                sum(line['sent'] for line in lines if line.get('complete', True)))
+        return len(lines), sum(line['received'] for line in lines), sum(line['sent'] for line in lines)
 
     def files(self, vault):
         """Sizes of the files that a vault has on `vaultctl serve`, by path below bare/."""

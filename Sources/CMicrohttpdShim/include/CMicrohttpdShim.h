@@ -13,13 +13,14 @@ struct ms_exchange;
 
 // What a request leads to, in this order: begin once, body for every piece, end once, finished once. `begin`'s
 // answer is the `handle` of the other three; NULL refuses the connection. All are called on threads of the library,
-// those of one request never at the same time.
+// those of one request never at the same time. `sent`: bytes of the answer's body; of one that the client
+// broke off those that it took, its head counted with them.
 struct ms_handlers {
     void *context;
     void *(*begin)(void *context, struct ms_exchange *exchange);
     void (*body)(void *handle, const void *bytes, size_t count);
     void (*end)(void *handle);
-    void (*finished)(void *handle, int completed);
+    void (*finished)(void *handle, int completed, uint64_t sent);
 };
 
 struct ms_options {

@@ -26,7 +26,6 @@ struct BlobWriter: Sendable {
     let deflates: Bool
 
     private static let chunk = 1 << 20
-    private static let largeThreshold: Int64 = 4 << 20
     /// AES-GCM encrypts at most this many bytes under one IV (NIST SP 800-38D §5.2.1.1).
     private static let messageLimit: Int64 = (1 << 36) - 32
 
@@ -39,7 +38,7 @@ struct BlobWriter: Sendable {
         let id = try batch.add(sealed)
         return StoredBlob(
             id: id, size: Int64(bytes.count), contentHash: ContentHash(digest: digest),
-            isLarge: Int64(sealed.count) > Self.largeThreshold, digest: digest)
+            isLarge: Int64(sealed.count) > Limits.largeObject, digest: digest)
     }
 
     /// Encrypts an open file from its position to its end.
@@ -110,7 +109,7 @@ struct BlobWriter: Sendable {
         let id = try batch.finish(best.name, digest: best.digest, size: size)
         return StoredBlob(
             id: id, size: plain.size, contentHash: ContentHash(digest: plain.digest),
-            isLarge: size > Self.largeThreshold, digest: plain.digest)
+            isLarge: size > Limits.largeObject, digest: plain.digest)
     }
 }
 

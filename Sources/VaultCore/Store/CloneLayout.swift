@@ -124,9 +124,12 @@ extension Directory {
     }
 
     /// The content of a small file, or nil when it is absent.
-    func contents(_ name: [UInt8], limit: Int) throws(Errno) -> [UInt8]? {
+    ///
+    /// * `size`: What the file's status told before, which then is not asked for again.
+    func contents(_ name: [UInt8], limit: Int, size: Int64? = nil) throws(Errno) -> [UInt8]? {
         do throws(Errno) {
             let file = try openFile(name)
+            if let size, size <= limit { return try file.readToEnd(limit: limit, sizeHint: Int(size)) }
             let status = try file.status()
             guard status.kind == .regular else { throw .invalidArgument }
             guard status.size <= limit else { throw .fileTooLarge }

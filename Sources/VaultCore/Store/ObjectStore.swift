@@ -73,7 +73,7 @@ final class ObjectStore: ObjectReading {
     /// Whether a file of that id is there (not whether it is sound).
     func holds(_ id: ObjectID) throws(VaultError) -> Bool {
         do throws(Errno) {
-            return try folder.status(of: id.text.bytes).kind == .regular
+            return try folder.status(of: id.utf8).kind == .regular
         } catch .noSuchFile {
             return false
         } catch {
@@ -100,10 +100,12 @@ final class ObjectStore: ObjectReading {
     }
 
     /// The same; nil when the object is larger than `limit`.
-    func readSmall(_ id: ObjectID, limit: Int) throws(VaultError) -> VerifiedObject? {
+    ///
+    /// * `size`: What the file's status told before, which then is not asked for again.
+    func readSmall(_ id: ObjectID, limit: Int, size: Int64? = nil) throws(VaultError) -> VerifiedObject? {
         let bytes: [UInt8]?
         do throws(Errno) {
-            bytes = try folder.contents(id.utf8, limit: limit)
+            bytes = try folder.contents(id.utf8, limit: limit, size: size)
         } catch .fileTooLarge {
             return nil
         } catch {
@@ -135,7 +137,7 @@ final class ObjectStore: ObjectReading {
     /// The size of an object's file in bytes, or nil when it is absent.
     func size(_ id: ObjectID) throws(VaultError) -> Int64? {
         do throws(Errno) {
-            return try folder.status(of: id.text.bytes).size
+            return try folder.status(of: id.utf8).size
         } catch .noSuchFile {
             return nil
         } catch {
@@ -193,7 +195,8 @@ struct StoredObjectSource: ObjectSource {
 
     func read(into sink: (Span<UInt8>) throws -> Void) throws {
         if size <= ObjectStore.inlineLimit {
-            let object = try store.read(id, limit: ObjectStore.inlineLimit)
+            let object = try store.readSmall(id, limit: ObjectStore.inlineLimit, size: size)
+            guard let object else { throw ObjectStore.missing(id) }
             try sink(object.bytes.span)
             return
         }

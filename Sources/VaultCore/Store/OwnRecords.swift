@@ -127,6 +127,33 @@ extension Vault {
         return false
     }
 
+    private static let sendingName = "sending.json"
+
+    /// Whether a push with large objects to a place was begun that has not been seen to end.
+    ///
+    /// Also where the record can not be read.
+    func isSending(to place: RemotePlace) throws(VaultError) -> Bool {
+        let value: JSONValue?
+        do throws(VaultError) { value = try files.readOwn(Self.sendingName) } catch {
+            guard error.code == .objectCorrupt else { throw error }
+            return true
+        }
+        return Self.sendingPlaces(value).contains(place.text)
+    }
+
+    func recordSending(_ begins: Bool, to place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
+        var places = Self.sendingPlaces(try? files.readOwn(Self.sendingName)).filter { $0 != place.text }
+        if begins { places.append(place.text) }
+        guard !places.isEmpty else { return try files.removeOwn(Self.sendingName) }
+        try files.writeOwn(
+            Self.sendingName, [JSONMember(name: "places", value: .array(places.map { .string($0) }))],
+            scratch: scratch)
+    }
+
+    private static func sendingPlaces(_ value: JSONValue?) -> [String] {
+        (value?["places"]?.items ?? []).compactMap(\.text)
+    }
+
     private static let ownHeadName = "own-head.json"
 
     /// Remembers the head this program wrote, to notice when another program, which takes no lock, replaces it.

@@ -12,19 +12,36 @@ struct ObjectFetcher: Sendable {
 
     /// Fetches objects and gives back those that the remote does not have.
     ///
+    /// * `large`: Objects that are known to be large, which are not asked for together with others.
     /// * `others`: Further small files, read by the way and put into `collected`.
     ///
     /// - Throws: `objectCorrupt` when what arrives is not what was asked for.
     func fetch(
-        _ ids: [ObjectID], others: [FileID] = [], into collected: Collected = Collected()
+        _ ids: [ObjectID], large: [ObjectID] = [], others: [FileID] = [], into collected: Collected = Collected()
     ) async throws -> [ObjectID] {
-        guard !ids.isEmpty || !others.isEmpty else { return [] }
-        let outcome = Locked(Outcome())
+        try await fetch(others + ids.map { .object($0) }, large: large, into: collected, isSweep: false).missing
+    }
+
+    /// Fetches what comes without asking twice, and gives back what was left out (see `Remote.sweep`).
+    ///
+    /// Of objects that the remote does not have nothing is said.
+    func sweep(
+        _ ids: [ObjectID], others: [FileID] = [], into collected: Collected = Collected()
+    ) async throws -> [FileID] {
+        try await fetch(others + ids.map { .object($0) }, large: [], into: collected, isSweep: true).leftOut
+    }
+
+    private func fetch(
+        _ files: [FileID], large: [ObjectID], into collected: Collected, isSweep: Bool
+    ) async throws -> (missing: [ObjectID], leftOut: [FileID]) {
+        let total = files.count + large.count
+        guard total > 0 else { return ([], []) }
+        let outcome = Locked(Outcome(large: large))
         let batch = batch
         let observer = observer
         let location = remote.location
         let skipsCorrupt = skipsCorrupt
-        try await remote.read(others + ids.map { .object($0) }) { fileID, file in
+        let deliver: @Sendable (FileID, RemoteFile) throws -> Void = { fileID, file in
             guard case .object(let id) = fileID else { return collected.put(fileID, file) }
             try batch.pool.checkCancellation()
             switch file {
@@ -41,19 +58,25 @@ struct ObjectFetcher: Sendable {
                     outcome.bytes += Int64(bytes.count)
                     return (outcome.done, outcome.bytes)
                 }
-                observer.progress(Progress(phase: .download, done: done.0, total: ids.count, bytes: done.1))
+                observer.progress(Progress(phase: .download, done: done.0, total: total, bytes: done.1))
             case .absent: outcome.withLock { $0.missing.append(id) }
             case .large: outcome.withLock { $0.large.append(id) }
             }
         }
+        var leftOut: [FileID] = []
+        if isSweep {
+            leftOut = try await remote.sweep(files, deliver: deliver)
+        } else if !files.isEmpty {
+            try await remote.read(files, deliver: deliver)
+        }
         var result = outcome.withLock { $0 }
         for id in result.large.sorted() where try await !fetchLarge(id) { result.missing.append(id) }
-        return result.missing.sorted()
+        return (result.missing.sorted(), leftOut)
     }
 
     private struct Outcome: Sendable {
         var missing: [ObjectID] = []
-        var large: [ObjectID] = []
+        var large: [ObjectID]
         var done = 0
         var bytes: Int64 = 0
     }
@@ -142,7 +165,55 @@ struct ClosureFetcher {
             let tree = try graph.tree(of: id)
             if seen.insert(tree).inserted { level.append(tree) }
         }
-        var blobs: Set<ObjectID> = []
+        let blobs = try await fetchFolders(level, &seen)
+        // What is large is known here: it is never asked for together with others.
+        let large = blobs.filter(\.value).keys.sorted()
+        try await fetch(blobs.filter { !$0.value }.keys.sorted(), large: large, "file content")
+    }
+
+    /// The large contents of a commit, and of those before it as far as they and their folders are here.
+    ///
+    /// Of the commit itself what tells is fetched where it is missing.
+    ///
+    /// * `others`: Further small files, read by the way and put into `collected`.
+    func largeContents(
+        of head: ObjectID, others: [FileID], into collected: Collected
+    ) async throws -> Set<ObjectID> {
+        if try staged.holds(head) {
+            _ = try await fetcher.fetch([], others: others, into: collected)
+        } else {
+            let missing = try await fetcher.fetch([head], others: others, into: collected)
+            if !missing.isEmpty { throw self.missing(missing, "commit") }
+        }
+        var seen: Set<ObjectID> = [try graph.tree(of: head)]
+        var large = Set(try await fetchFolders(Array(seen), &seen).filter(\.value).keys)
+        var commits = try graph.parents(head)
+        var known = Set(commits)
+        var folders: [ObjectID] = []
+        while let commit = commits.popLast() {
+            guard try staged.holds(commit) else { continue }
+            let tree = try graph.tree(of: commit)
+            if seen.insert(tree).inserted { folders.append(tree) }
+            for parent in try graph.parents(commit) where known.insert(parent).inserted { commits.append(parent) }
+        }
+        while let folder = folders.popLast() {
+            guard try staged.holds(folder) else { continue }
+            for entry in try trees.tree(folder).entries {
+                switch entry.target {
+                case .folder(let folder): if seen.insert(folder).inserted { folders.append(folder) }
+                case .file(let file): if file.isLarge { large.insert(file.blobID) }
+                }
+            }
+        }
+        return large
+    }
+
+    /// Fetches folders and those in them; gives the contents of their files, and whether each is large.
+    private func fetchFolders(
+        _ top: [ObjectID], _ seen: inout Set<ObjectID>
+    ) async throws -> [ObjectID: Bool] {
+        var level = top
+        var blobs: [ObjectID: Bool] = [:]
         var depth = 0
         while !level.isEmpty {
             guard depth <= Limits.treeDepth else {
@@ -155,25 +226,28 @@ struct ClosureFetcher {
                 for entry in try trees.tree(id).entries {
                     switch entry.target {
                     case .folder(let folder): if seen.insert(folder).inserted { next.append(folder) }
-                    case .file(let file): blobs.insert(file.blobID)
+                    case .file(let file): blobs[file.blobID] = file.isLarge
                     }
                 }
             }
             level = next
             depth += 1
         }
-        try await fetch(blobs.sorted(), "file content")
+        return blobs
     }
 
     /// Fetches those of the ids that are not held; all of them must be there afterwards.
-    private func fetch(_ ids: [ObjectID], _ what: String) async throws {
-        var wanted: [ObjectID] = []
-        for id in ids where try !staged.holds(id) { wanted.append(id) }
-        let missing = try await fetcher.fetch(wanted)
-        guard let first = missing.first else { return }
+    private func fetch(_ ids: [ObjectID], large: [ObjectID] = [], _ what: String) async throws {
+        func wanted(_ ids: [ObjectID]) throws -> [ObjectID] { try ids.filter { try !staged.holds($0) } }
+        let missing = try await fetcher.fetch(try wanted(ids), large: try wanted(large))
+        if !missing.isEmpty { throw self.missing(missing, what) }
+    }
+
+    private func missing(_ missing: [ObjectID], _ what: String) -> VaultError {
         let more = missing.count > 1 ? " and \(missing.count - 1) more" : ""
-        throw VaultError(
-            .objectMissing, "\(fetcher.remote.location) lacks the \(what) \(first.text)\(more)",
-            hint: "whoever has a complete clone can push again, or repair it with vaultctl fsck", object: first.text)
+        let first = missing.first?.text ?? ""
+        return VaultError(
+            .objectMissing, "\(fetcher.remote.location) lacks the \(what) \(first)\(more)",
+            hint: "whoever has a complete clone can push again, or repair it with vaultctl fsck", object: first)
     }
 }

@@ -5,7 +5,8 @@ internal import VaultSystem
 struct PublishPlan: Sendable {
     /// New commits, oldest last.
     var commits: [ObjectID]
-    var objects: [ObjectID]
+    /// What is to be sent with its size; nil for one that is not here.
+    var objects: [(id: ObjectID, size: Int64?)]
     var keys: [(id: KeyID, bytes: [UInt8])]
     /// The index to store, when the remote's lacks something.
     var index: (id: IndexID, expected: Expected, bytes: [UInt8])?
@@ -15,6 +16,9 @@ struct PublishPlan: Sendable {
 
     /// Bytes of all objects.
     var size: Int64
+
+    /// Whether objects are among it that some remotes take by ways without a condition.
+    var hasLarge: Bool { objects.contains { ($0.size ?? 0) > Limits.largeObject } }
 }
 
 /// Collects the objects of new commits that a remote does not have.
@@ -109,6 +113,8 @@ struct Publisher {
     let authorization: WriteAuthorization
     let store: ObjectStore
     let observer: any Observer
+    /// Whether an earlier push may have sent large objects that nothing there tells of yet.
+    var isRepeated = true
 
     /// How a publication ended.
     enum Outcome: Sendable, Equatable {
@@ -129,8 +135,8 @@ struct Publisher {
         var payload = 0
         var sent: (count: Int, bytes: Int64) = (0, 0)
         let limits = remote.limits
-        for id in plan.objects {
-            guard let size = try store.size(id) else { throw ObjectStore.missing(id) }
+        for (id, size) in plan.objects {
+            guard let size else { throw ObjectStore.missing(id) }
             let isFull = objects.count >= limits.operations || payload > limits.payloadBytes - Int(clamping: size)
             if !objects.isEmpty && isFull {
                 try await send(objects)
@@ -156,10 +162,16 @@ struct Publisher {
     }
 
     private func send(_ operations: [WriteOperation]) async throws {
-        let outcome = try await remote.apply(WriteBatch(operations), authorization: authorization)
+        let outcome = try await remote.apply(batch(operations), authorization: authorization)
         guard outcome == .applied else {
             throw VaultError(.serverError, "\(remote.location) answered a conflict to a batch without conditions")
         }
+    }
+
+    private func batch(_ operations: [WriteOperation]) throws -> WriteBatch {
+        var batch = try WriteBatch(operations)
+        batch.isRepeated = isRepeated
+        return batch
     }
 
     /// The last batch.
@@ -169,7 +181,7 @@ struct Publisher {
     private func finish(_ operations: [WriteOperation]) async throws -> Outcome {
         var rest = operations
         while true {
-            switch try await remote.apply(WriteBatch(rest), authorization: authorization) {
+            switch try await remote.apply(batch(rest), authorization: authorization) {
             case .applied: return .published
             case .conflict(let position, let current):
                 guard position >= 0, position < rest.count,

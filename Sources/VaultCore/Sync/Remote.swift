@@ -25,6 +25,14 @@ public protocol Remote: Sendable {
     /// `stream`. An error thrown by `deliver` ends the read and is passed on.
     func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws
 
+    /// Reads files as `read` does, but leaves out what it could only find out about by asking again and again.
+    ///
+    /// So it is with files that came in one request with others that are too large for it. The caller may know more
+    /// about them than this remote, which files are large above all.
+    ///
+    /// - Returns: Those left out; nothing was delivered for them.
+    func sweep(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws -> [FileID]
+
     /// Reads one file of any size piece by piece.
     ///
     /// Returns false, having called nothing, when it is absent.
@@ -174,6 +182,10 @@ public enum WriteOperation: Sendable {
 public struct WriteBatch: Sendable {
     /// The operations.
     public let operations: [WriteOperation]
+    /// Whether objects of it may have been sent before by somebody who came no further.
+    ///
+    /// Then a remote to which sending a large object twice costs much looks for it first.
+    public var isRepeated = true
 
     /// Checks the order.
     ///
@@ -209,6 +221,14 @@ extension Remote {
 
     /// Most places lock.
     public var swapsAtOnce: Bool { true }
+
+    /// Most places read one file at a time and leave nothing out.
+    public func sweep(
+        _ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void
+    ) async throws -> [FileID] {
+        try await read(ids, deliver: deliver)
+        return []
+    }
 
     /// Most remotes can not tell.
     public func storedBytes() async throws -> Int64? { nil }

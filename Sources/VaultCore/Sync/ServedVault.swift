@@ -164,6 +164,12 @@ package struct ServedVault: Sendable {
 /// Writes files of a vault whose lock is held.
 package struct ServedVaultWriter {
     let session: FolderSession
+    private let folders: OpenFolders
+
+    init(session: FolderSession) {
+        self.session = session
+        folders = OpenFolders(session.root)
+    }
 
     /// A new content that has no place yet.
     package struct Staged: Sendable {
@@ -173,7 +179,7 @@ package struct ServedVaultWriter {
     /// Opens a file; nil when it is absent.
     package func open(_ path: StorePath) throws(VaultError) -> (file: any File, size: Int64)? {
         do throws(Errno) {
-            let file = try session.root.openFile(beneath: FilePath(path.text))
+            guard let file = try folders.folder(path.folders)?.openFile(path.leaf) else { return nil }
             let status = try file.status()
             guard status.kind == .regular else { return nil }
             return (file, status.size)
@@ -181,6 +187,11 @@ package struct ServedVaultWriter {
             if error.isAbsent || error == .tooManyLinks { return nil }
             throw .io(error, "cannot read \(path.text)")
         }
+    }
+
+    /// What stands at a place, links not followed; nil when nothing does.
+    package func kind(of path: StorePath) throws(VaultError) -> FileKind? {
+        try kind(path.leaf, in: path.folders, path)
     }
 
     /// Writes bytes to the scratch folder.
@@ -210,40 +221,47 @@ package struct ServedVaultWriter {
 
     /// Gives contents their places, or removes files (nil), all in one durable step.
     ///
+    /// * `absent`: Places at which this writer found nothing.
+    ///
     /// - Throws: `refused`, with nothing changed, where a folder stands in the place of a file or the reverse.
-    package func publish(_ changes: [StorePath: Staged?]) throws {
+    package func publish(_ changes: [StorePath: Staged?], absent: Set<StorePath> = []) throws {
         guard !changes.isEmpty else { return }
-        try checkPlaces(changes)
+        try checkPlaces(changes, absent)
         let steps = changes.map { FolderJournal.Step(target: $0.key, temporary: $0.value?.name) }
         try session.writer.syncStaged(steps.compactMap(\.temporary))
         try session.writer.publish(FolderJournal(steps))
     }
 
     /// A batch whose journal is written must be possible, or it would stop every writer after it.
-    private func checkPlaces(_ changes: [StorePath: Staged?]) throws(VaultError) {
+    private func checkPlaces(_ changes: [StorePath: Staged?], _ absent: Set<StorePath>) throws(VaultError) {
         let written = changes.filter { $0.value != nil }.keys
         let texts = Set(written.map(\.text))
+        var checked: Set<[[UInt8]]> = []
         for path in changes.keys {
-            var above = "bare"
-            for folder in path.folders {
-                above += "/" + String(decoding: folder, as: UTF8.self)
-                if texts.contains(above) { throw taken(path) }
-                if let kind = try kind(above), kind != .directory { throw taken(path) }
+            let names = path.folders
+            if checked.insert(names).inserted {
+                var above = "bare"
+                for (depth, folder) in names.enumerated() {
+                    above += "/" + String(decoding: folder, as: UTF8.self)
+                    if texts.contains(above) { throw taken(path) }
+                    let kind = try kind(folder, in: Array(names[..<depth]), path)
+                    if let kind, kind != .directory { throw taken(path) }
+                }
             }
-            if let kind = try kind(path.text), kind == .directory { throw taken(path) }
+            if absent.contains(path) { continue }
+            if let kind = try kind(path.leaf, in: names, path), kind == .directory { throw taken(path) }
         }
     }
 
-    private func kind(_ path: String) throws(VaultError) -> FileKind? {
+    private func kind(
+        _ name: [UInt8], in names: [[UInt8]], _ path: StorePath
+    ) throws(VaultError) -> FileKind? {
         do throws(Errno) {
-            let names = FilePath(path).components
-            guard let last = names.last else { return nil }
-            return try (session.root.openDirectory(path: names.dropLast()) ?? session.root).statusIfPresent(of: last)?
-                .kind
+            return try folders.folder(names)?.statusIfPresent(of: name)?.kind
         } catch {
             if error == .noSuchFile { return nil }
             if error.isAbsent || error == .tooManyLinks { return .other }
-            throw .io(error, "cannot look at \(path)")
+            throw .io(error, "cannot look at \(path.text)")
         }
     }
 

@@ -6,8 +6,10 @@ final class Exchange: TransferEvents {
         var head = HTTPHead()
         /// Whether the last head that began has come to its end.
         var hasHead = false
-        /// The answer's body, or what of it was not taken yet.
+        /// What of a streamed body was not taken yet.
         var chunks: [[UInt8]] = []
+        /// A body that is not streamed.
+        var body: [UInt8] = []
         var held = 0
         /// Bytes of an error's body that nobody will see.
         var dropped = 0
@@ -30,6 +32,8 @@ final class Exchange: TransferEvents {
     private static let errorLimit = 64 << 10
     /// What is let pass beyond that, so that the connection can be kept; an endless body is ended.
     private static let dropLimit = 1 << 20
+    /// The most bytes for which room is made before they are there.
+    private static let reserveLimit: Int64 = 16 << 20
 
     init(_ request: HTTPRequest, streams: Bool) {
         body = request.body
@@ -52,6 +56,10 @@ final class Exchange: TransferEvents {
             if isEnd, !streams, Self.isGood(state.head.status), let length = state.head.contentLength, length > limit {
                 state.failure = HTTPFailure(.tooLarge, "an answer of \(length) bytes is too large")
                 return .stop
+            }
+            // At once what it takes, so that growing never holds it twice; not on the word of a far larger number.
+            if isEnd, !streams, Self.isGood(state.head.status), let length = state.head.contentLength, length > 0 {
+                state.body.reserveCapacity(Int(min(length, Self.reserveLimit)))
             }
             return .goOn
         }
@@ -81,7 +89,7 @@ final class Exchange: TransferEvents {
                 state.failure = HTTPFailure(.garbled, "the answer is an error without an end")
                 return (.stop, nil)
             }
-            state.chunks.append(bytes)
+            state.body += bytes
             state.held += bytes.count
             return (.goOn, nil)
         }
@@ -144,6 +152,14 @@ final class Exchange: TransferEvents {
         }
         if wasPaused { resume() }
         return taken
+    }
+
+    /// The body that was not streamed, once the answer has ended.
+    func takeBody() -> [UInt8] {
+        state.withLock { state in
+            defer { state.body = [] }
+            return state.body
+        }
     }
 
     /// The head, once it has arrived.

@@ -82,23 +82,19 @@ package final class HTTPClient: Sendable {
         counter.withLock { $0 += 1 }
         if case .stream(_, let source) = request.body { source.attach { client.resume(number) } }
         return try await withTaskCancellationHandler {
-            var body: [UInt8] = []
             var received: Int64 = 0
             while true {
                 let (chunks, end) = await exchange.next { client.resume(number) }
-                let isStreamed = streams && (exchange.head.status == 200 || exchange.head.status == 206)
                 for chunk in chunks {
                     received += Int64(chunk.count)
-                    guard isStreamed else {
-                        body += chunk
-                        continue
-                    }
                     do { try sink(chunk) } catch {
                         client.cancel(number)
                         throw error
                     }
                 }
                 guard let end else { continue }
+                let body = exchange.takeBody()
+                received += Int64(body.count)
                 let failure = exchange.failure(end).map { failure in
                     HTTPFailure(failure.kind, transfer.proxy?.hidden(in: failure.message) ?? failure.message)
                 }

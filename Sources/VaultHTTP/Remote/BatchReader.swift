@@ -7,9 +7,12 @@ struct BatchReader: Sendable {
     private let endpoint: Endpoint
     private let knowledge: ServerKnowledge
     private let inlineBytes: Int
+    /// Whether a portion that was refused is asked for in halves; else it is left out.
+    private let splits: Bool
     private let queue: Queue
 
-    init(endpoint: Endpoint, knowledge: ServerKnowledge, ids: [FileID], inlineBytes: Int) {
+    init(endpoint: Endpoint, knowledge: ServerKnowledge, ids: [FileID], inlineBytes: Int, splits: Bool) {
+        self.splits = splits
         self.endpoint = endpoint
         self.knowledge = knowledge
         self.inlineBytes = inlineBytes
@@ -18,9 +21,13 @@ struct BatchReader: Sendable {
         queue = Queue(ids.filter { seen.insert($0).inserted })
     }
 
-    func run(parallel: Int, deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
+    /// Reads everything; gives what was left out.
+    func run(parallel: Int, deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws -> [FileID] {
         let workers = min(parallel, (queue.count + BatchCodec.operations - 1) / BatchCodec.operations)
-        guard workers > 1 else { return try await work(deliver) }
+        guard workers > 1 else {
+            try await work(deliver)
+            return queue.leftOut
+        }
         // The group ends before this call does, so the closure does not really escape.
         try await withoutActuallyEscaping(deliver) { deliver in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -28,6 +35,7 @@ struct BatchReader: Sendable {
                 try await group.waitForAll()
             }
         }
+        return queue.leftOut
     }
 
     private func work(_ deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
@@ -95,8 +103,13 @@ struct BatchReader: Sendable {
         throw endpoint.errors.garbage("nothing is said about \(left.path)")
     }
 
-    /// Half now, and less at once from now on.
+    /// Half of it now, or none of it, and less at once from now on.
     private func split(_ portion: [FileID]) {
+        guard splits else {
+            // A portion that was small for want of files says nothing about how many to ask for.
+            if portion.count == knowledge.batchSize { knowledge.batchSize = portion.count / 2 }
+            return queue.leaveOut(portion)
+        }
         knowledge.batchSize = portion.count / 2
         queue.putBack(portion)
     }
@@ -127,6 +140,7 @@ struct BatchReader: Sendable {
     private final class Queue: Sendable {
         private let ids: Locked<[FileID]>
         private let splits = Locked(false)
+        private let aside = Locked<[FileID]>([])
         let count: Int
 
         init(_ ids: [FileID]) {
@@ -146,6 +160,13 @@ struct BatchReader: Sendable {
 
         /// Whether a portion was refused.
         var wasSplit: Bool { splits.withLock { $0 } }
+
+        /// What is not asked for any more.
+        var leftOut: [FileID] { aside.withLock { $0 } }
+
+        func leaveOut(_ portion: [FileID]) {
+            aside.withLock { $0 += portion }
+        }
 
         func putBack(_ portion: [FileID]) {
             splits.withLock { $0 = true }

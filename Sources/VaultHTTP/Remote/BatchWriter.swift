@@ -1,4 +1,5 @@
 internal import VaultCore
+internal import VaultCrypto
 internal import VaultFormat
 
 /// Carries out the operations of one `apply`: large objects by themselves, the others in batches, unconditional ones
@@ -6,6 +7,7 @@ internal import VaultFormat
 struct BatchWriter: Sendable {
     let remote: HTTPRemote
     let writeKey: HTTPSecret
+    let isRepeated: Bool
 
     private var endpoint: Endpoint { remote.endpoint }
 
@@ -56,7 +58,7 @@ struct BatchWriter: Sendable {
     private func sendLarge(_ items: [Item]) async throws {
         for item in items {
             guard case .object(let id, let source) = item.operation else { continue }
-            try await LargeUpload(remote: remote, writeKey: writeKey).run(.object(id), source)
+            try await LargeUpload(remote: remote, writeKey: writeKey, isRepeated: isRepeated).run(.object(id), source)
         }
     }
 
@@ -92,7 +94,7 @@ extension BatchWriter.Item {
 
     /// Whether it goes by a way of its own (spec 04 §4.4).
     var isLarge: Bool {
-        if case .object(_, let source) = operation { source.size > 4 << 20 } else { false }
+        if case .object(_, let source) = operation { source.size > Limits.largeObject } else { false }
     }
 
     /// Characters of base64.
@@ -133,7 +135,7 @@ extension BatchWriter.Item {
         bytes.reserveCapacity(Int(clamping: source.size))
         try source.read { span in
             guard Int64(bytes.count) + Int64(span.count) <= source.size else { throw sizeError }
-            for index in span.indices { bytes.append(span[index]) }
+            bytes.append(copying: span)
         }
         guard Int64(bytes.count) == source.size else { throw sizeError }
         return bytes

@@ -5,9 +5,9 @@ internal import VaultSystem
 /// A vault at a server that speaks the API of spec 04.
 ///
 /// Objects and keys are created, never replaced: a write that finds other bytes under an id fails. Objects above 4 MiB go
-/// by routes that take no condition: they are sent where a listing does not name them, and checked against their ids on
-/// the way. Refs and the index move by compare-and-swap. What a lost answer leaves open is found out by reading before anything is
-/// reported.
+/// by routes that take no condition: they are checked against their ids on the way, and of a batch that may have been sent
+/// before only those go that a listing does not name. Refs and the index move by compare-and-swap. What a lost answer
+/// leaves open is found out by reading before anything is reported.
 package struct HTTPRemote: Remote {
     /// How a remote behaves.
     package struct Options: Sendable {
@@ -92,11 +92,24 @@ package struct HTTPRemote: Remote {
     }
 
     package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
-        guard !ids.isEmpty else { return }
-        try await mapped {
+        _ = try await read(ids, splits: true, deliver)
+    }
+
+    package func sweep(
+        _ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void
+    ) async throws -> [FileID] {
+        try await read(ids, splits: false, deliver)
+    }
+
+    private func read(
+        _ ids: [FileID], splits: Bool, _ deliver: @Sendable (FileID, RemoteFile) throws -> Void
+    ) async throws -> [FileID] {
+        guard !ids.isEmpty else { return [] }
+        return try await mapped {
             if !knowledge.isStatic {
                 let reader = BatchReader(
-                    endpoint: endpoint, knowledge: knowledge, ids: ids, inlineBytes: limits.inlineBytes)
+                    endpoint: endpoint, knowledge: knowledge, ids: ids, inlineBytes: limits.inlineBytes,
+                    splits: splits)
                 do {
                     return try await reader.run(parallel: parallel, deliver: deliver)
                 } catch is NoBatchRoute {
@@ -105,6 +118,7 @@ package struct HTTPRemote: Remote {
                 }
             }
             try await files.read(ids, inlineBytes: limits.inlineBytes, parallel: parallel, deliver: deliver)
+            return []
         }
     }
 
@@ -134,7 +148,7 @@ package struct HTTPRemote: Remote {
         }
         let key = try Endpoint.secret(authorization.writeKey)
         return try await mapped {
-            try await BatchWriter(remote: self, writeKey: key).run(batch.operations)
+            try await BatchWriter(remote: self, writeKey: key, isRepeated: batch.isRepeated).run(batch.operations)
         }
     }
 
@@ -154,6 +168,7 @@ final class ServerKnowledge: Sendable {
         var hasPresigned: Bool?
         var hasWritten = false
         var listed: Set<FileID>?
+        var sent: Set<FileID> = []
         var hasBatches = false
         var isStatic = false
     }
@@ -189,14 +204,21 @@ final class ServerKnowledge: Sendable {
         set { state.withLock { $0.hasWritten = newValue } }
     }
 
-    /// The objects that were there when somebody looked, and those sent since.
-    var objects: Set<FileID>? {
-        get { state.withLock { $0.listed } }
-        set { state.withLock { $0.listed = newValue } }
+    /// Whether somebody looked what objects there are.
+    var hasListed: Bool { state.withLock { $0.listed != nil } }
+
+    /// Takes what is there.
+    func listed(_ files: [FileID]) {
+        state.withLock { $0.listed = Set(files) }
+    }
+
+    /// Whether an object was there when somebody looked, or was sent since.
+    func holds(_ file: FileID) -> Bool {
+        state.withLock { $0.listed?.contains(file) == true || $0.sent.contains(file) }
     }
 
     /// Notes an object that was sent.
     func note(_ file: FileID) {
-        state.withLock { state in _ = state.listed?.insert(file) }
+        state.withLock { state in _ = state.sent.insert(file) }
     }
 }

@@ -9,7 +9,7 @@ struct LargeDownload: Sendable {
     let parallel: Int
 
     /// Bytes of one range; a few of them are in memory at once.
-    private static let rangeSize: Int64 = 4 << 20
+    private static let rangeSize: Int64 = 8 << 20
     private static let ranges = 3
     /// No object is longer: it is one message of AES-GCM.
     private static let longest: Int64 = 1 << 36

@@ -9,14 +9,16 @@ internal import VaultSystem
 struct LargeUpload: Sendable {
     let remote: HTTPRemote
     let writeKey: HTTPSecret
+    /// Whether an earlier run may have sent it.
+    let isRepeated: Bool
 
     private var endpoint: Endpoint { remote.endpoint }
     private var knowledge: ServerKnowledge { remote.knowledge }
 
     func run(_ file: FileID, _ source: any ObjectSource) async throws {
-        if knowledge.objects == nil { knowledge.objects = Set(try await remote.list(.objects)) }
+        if isRepeated, !knowledge.hasListed { knowledge.listed(try await remote.list(.objects)) }
         // What an earlier run sent is not sent again.
-        if knowledge.objects?.contains(file) == true { return }
+        if knowledge.holds(file) { return }
         if knowledge.hasPresigned != false {
             let upload = MultipartUpload(remote: remote, writeKey: writeKey)
             if try await upload.run(file, source) {

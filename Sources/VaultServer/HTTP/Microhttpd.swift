@@ -10,8 +10,8 @@ protocol RequestHandler: AnyObject, Sendable {
     func receive(_ bytes: [UInt8], _ exchange: Exchange)
     /// The request is there as a whole: now comes the answer, or `suspend`.
     func end(_ exchange: Exchange)
-    /// The answer went out, or the client went away.
-    func finished(_ exchange: Exchange, completed: Bool)
+    /// The answer went out, or the client went away when it had so many bytes of it.
+    func finished(_ exchange: Exchange, completed: Bool, sent: Int64)
 }
 
 /// One request of the library and its answer.
@@ -215,10 +215,10 @@ final class HTTPServer: @unchecked Sendable {
             let exchange = unsafe Unmanaged<Exchange>.fromOpaque(handle).takeUnretainedValue()
             exchange.handler.end(exchange)
         }
-        unsafe handlers.finished = { handle, completed in
+        unsafe handlers.finished = { handle, completed, sent in
             guard let handle = unsafe handle else { return }
             let exchange = unsafe Unmanaged<Exchange>.fromOpaque(handle).takeRetainedValue()
-            exchange.handler.finished(exchange, completed: completed != 0)
+            exchange.handler.finished(exchange, completed: completed != 0, sent: Int64(clamping: sent))
             // Now, for the thread that answered may hold the exchange for a moment longer.
             exchange.release()
         }

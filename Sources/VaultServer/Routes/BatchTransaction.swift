@@ -13,6 +13,8 @@ struct BatchTransaction {
     /// What the operations so far would leave: bytes, or nil for a file that is removed.
     private var overlay: [StorePath: [UInt8]?] = [:]
     private var results: [JSONValue] = []
+    /// Where nothing was found; nobody else writes meanwhile.
+    private var absent: Set<StorePath> = []
 
     init(writer: ServedVaultWriter, store: ServedStore, isAtomic: Bool, bounds: ReadBounds) {
         self.writer = writer
@@ -70,11 +72,23 @@ struct BatchTransaction {
 
     /// Whether a file is what a swap expects; read only where its size fits, so what is compared is no larger than
     /// what was sent.
-    private func holds(_ path: StorePath, _ expected: [UInt8]?) throws -> Bool {
+    private mutating func holds(_ path: StorePath, _ expected: [UInt8]?) throws -> Bool {
         if let known = overlay[path] { return known == expected && known?.isEmpty != true }
-        guard let (file, size) = try writer.open(path) else { return expected == nil }
-        guard let expected, size > 0, size == Int64(expected.count) else { return false }
+        guard let expected else { return try standsFree(path) }
+        guard let (file, size) = try writer.open(path) else { return false }
+        guard size > 0, size == Int64(expected.count) else { return false }
         return try file.readToEnd(limit: expected.count, sizeHint: expected.count) == expected
+    }
+
+    /// Whether there is no file at a place.
+    private mutating func standsFree(_ path: StorePath) throws -> Bool {
+        switch try writer.kind(of: path) {
+        case nil: absent.insert(path)
+        case .regular?, .unknown?: return false
+        // No file, and what it is decides whether one can be put there.
+        case .directory?, .symbolicLink?, .other?: break
+        }
+        return true
     }
 
     /// What a file holds, for the answer.
@@ -104,13 +118,13 @@ struct BatchTransaction {
                 continue
             }
             // The same bytes are there, durably: nothing to do.
-            if let (file, size) = try writer.open(path), size == content.count,
+            if !absent.contains(path), let (file, size) = try writer.open(path), size == content.count,
                 try file.readToEnd(limit: content.count, sizeHint: content.count) == content
             {
                 continue
             }
             changes[path] = .some(try writer.stage(content))
         }
-        try writer.publish(changes)
+        try writer.publish(changes, absent: absent)
     }
 }

@@ -116,13 +116,13 @@ final class VaultService: RequestHandler {
         }
     }
 
-    func finished(_ exchange: Exchange, completed: Bool) {
+    func finished(_ exchange: Exchange, completed: Bool, sent: Int64) {
         guard let task = exchange.task else { return }
         exchange.task = nil
         log?.add(
             AccessLog.Record(
                 client: exchange.client, method: task.method, path: task.path, status: exchange.answered?.status ?? 0,
-                received: task.receivedBytes, sent: exchange.answered?.bytes ?? 0,
+                received: task.receivedBytes, sent: sent,
                 durationNs: clock.monotonicNs - task.startedNs, token: task.tokenName.withLock { $0 },
                 isComplete: completed))
     }
