@@ -1,7 +1,7 @@
 """Every round trip."""
 from cases import d_names, h_random
 from cases import (a_made_by_reference, b_made_by_vaultctl, c_same_clone, e_shapes, f_read_only, g_trees,  # noqa: F401
-                   i_bad_input, j_documents, k_server, l_http, n_merges, o_branches)
+                   i_bad_input, j_documents, k_server, l_http, n_merges, o_branches, p_undo)
 
 
 def register(rounds):
