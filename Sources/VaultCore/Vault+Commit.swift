@@ -66,9 +66,10 @@ private struct CommitOperation: ~Copyable {
         observer.progress(Progress(phase: .scan, done: 0))
         var changes = try vault.look(tracked)
         try check(changes)
-        select(&changes)
         let notStored = try vault.notStored()
         changes.deleted.removeAll { notStored.contains($0.path) }
+        try vault.leftOut(state).apply(to: &changes, taking: options.paths)
+        select(&changes)
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
         let stored = try encrypt(changes, state: state, batch: batch)
         return try record(changes, stored, merge, state: state, graph: graph, trees: trees, batch: batch)
@@ -239,6 +240,7 @@ private struct CommitOperation: ~Copyable {
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
         if merge != nil { try MergeState.remove(vault.files) }
+        try vault.leftOut(state).committed(real, in: vault, scratch: lock.scratch)
         updateCache(changes, stored, edits, tree: tree)
         try vault.recordCheckout(
             added: stored.map(\.path), removed: changes.deleted.map(\.path), config: state.config,

@@ -20,6 +20,10 @@ extension Vault {
             let kept = try notStored().union(try notCheckedOut(state.config, tracked))
             found.deleted.removeAll { kept.contains($0.path) }
             refreshCache(found, tree: tracked.tree, loadedFor: loaded)
+            let leftOut = try leftOut(state).apply(to: &found, taking: [])
+            if options.includeIgnored, !leftOut.isEmpty {
+                found.ignored = (found.ignored + leftOut.map(\.bytes)).sorted { $0.lexicographicallyPrecedes($1) }
+            }
             changes = found.changes
             look = found
         }
@@ -34,7 +38,8 @@ extension Vault {
             directory: root, vaultID: vaultID, mode: mode, branch: state.namedBranch.name, head: state.head,
             remote: try remoteState(state, graph), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
             changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
-            ignored: look?.ignored ?? [], stashCount: stashCount(), interrupted: try Journal.read(files)?.verb,
+            ignored: look?.ignored ?? [], stashCount: StashShelf(vault: self).count,
+            interrupted: try Journal.read(files)?.verb,
             overwrittenHead: overwrittenHead(state, graph: graph))
     }
 
@@ -62,17 +67,6 @@ extension Vault {
         changes.added.removeAll(where: outside)
         changes.modified.removeAll(where: outside)
         changes.deleted.removeAll(where: outside)
-    }
-
-    private func stashCount() -> Int {
-        var count = 0
-        if let own = try? layout.ownFolder(create: false), let stash = try? own.openDirectory("stash".bytes) {
-            count += ((try? stash.entries()) ?? []).count
-        }
-        if let stash = try? layout.local.openDirectory("stash".bytes) {
-            count += ((try? stash.entries()) ?? []).filter { $0.name.suffix(4) == ".zip".bytes[...] }.count
-        }
-        return count
     }
 
     /// How the head relates to the remote head last seen or accepted.

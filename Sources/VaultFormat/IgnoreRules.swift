@@ -48,6 +48,19 @@ package struct IgnoreRules: Sendable {
         self.others = others
     }
 
+    /// The lines of `.gitignore` that say something, counted from 1.
+    package var lines: [(number: Int, text: String)] { patterns.map { ($0.line, $0.text) } }
+
+    /// Names of files and of folders that are ignored without any line, and of files that are not in spite of their
+    /// beginning.
+    package static var builtIn: (files: [String], folders: [String], exceptions: [String]) {
+        func sorted(_ names: Set<[UInt8]>) -> [String] { names.map { String(decoding: $0, as: UTF8.self) }.sorted() }
+        return (
+            sorted(BuiltInRules.secretFiles) + [".env*"], sorted(BuiltInRules.toolFolders) + [".sg_vault_old_*"],
+            sorted(BuiltInRules.sampleFiles)
+        )
+    }
+
     /// Whether an untracked file is left alone; `path` is its whole path in the vault.
     package func ignoresFile(_ path: [UInt8]) -> Bool { reasonForFile(path) != nil }
 
@@ -106,13 +119,13 @@ enum BuiltInRules {
         Set(names.utf8.split(separator: 0x20).map { Array($0) })
     }
 
-    private static let secretFiles = set(
+    static let secretFiles = set(
         ".env .env.local .env.production .env.development .netrc .pgpass .git-credentials id_rsa id_ed25519 id_ecdsa "
             + "id_dsa .npmrc .pypirc")
 
-    private static let sampleFiles = set(".env.example .env.sample .env.template")
+    static let sampleFiles = set(".env.example .env.sample .env.template")
 
-    private static let toolFolders = set(
+    static let toolFolders = set(
         ".sg_vault .sg_vault_new .git .github node_modules __pycache__ .venv .tox .nox .eggs .mypy_cache "
             + ".pytest_cache .ruff_cache .idea .vscode .cache .parcel-cache .next .nuxt .terraform .svelte-kit .turbo "
             + ".DS_Store .AppleDouble")

@@ -34,15 +34,16 @@ package enum SecretScan {
 }
 
 /// Reads just enough of a zip: its directory, and members that may hold a private key.
-private struct ZipScan<E: Error> {
+struct ZipScan<E: Error> {
     let size: Int
     let read: (_ offset: Int, _ count: Int) throws(E) -> [UInt8]
 
-    private struct Entry {
+    struct Entry {
         var name: [UInt8]
         var isEncrypted: Bool
         var method: UInt16
         var compressedSize: UInt64
+        var plainSize: UInt64
         var offset: UInt64
     }
 
@@ -76,7 +77,7 @@ private struct ZipScan<E: Error> {
     // MARK: - The directory
 
     /// The entries, and how far all offsets are off because something stands before the zip.
-    private func directory() throws(E) -> (entries: [Entry], shift: Int)? {
+    func directory() throws(E) -> (entries: [Entry], shift: Int)? {
         let tailSize = min(size, 22 + 65_535)
         let tail = try read(size - tailSize, tailSize)
         guard tail.count == tailSize, let place = Self.lastEndRecord(tail) else { return nil }
@@ -147,7 +148,7 @@ private struct ZipScan<E: Error> {
         _ = try reader.take(commentLength)
         var entry = Entry(
             name: name.map { $0 == 0x5C ? 0x2F : $0 }, isEncrypted: flags & 1 != 0, method: method,
-            compressedSize: UInt64(compressedSize), offset: UInt64(offset))
+            compressedSize: UInt64(compressedSize), plainSize: UInt64(plainSize), offset: UInt64(offset))
         try widen(&entry, bytes, extra, plainSizeIsWide: plainSize == .max)
         return entry
     }
@@ -162,7 +163,7 @@ private struct ZipScan<E: Error> {
             let field = try reader.take(Int(try reader.uint16(bytes)))
             guard id == 1 else { continue }
             var wide = ByteReader(bytes, from: field.lowerBound, to: field.upperBound)
-            if plainSizeIsWide { _ = try wide.uint64(bytes) }
+            if plainSizeIsWide { entry.plainSize = try wide.uint64(bytes) }
             if entry.compressedSize == UInt32.max { entry.compressedSize = try wide.uint64(bytes) }
             if entry.offset == UInt32.max { entry.offset = try wide.uint64(bytes) }
         }
@@ -174,17 +175,22 @@ private struct ZipScan<E: Error> {
         guard !entry.isEncrypted else { return false }
         // Other compressions than these two cannot be looked into; a key file in one of them is taken for what it says.
         guard entry.method == 0 || entry.method == 8 else { return true }
-        guard let offset = Int(exactly: entry.offset) else { return false }
+        guard let data = try start(of: entry, shift: shift) else { return false }
+        let length = min(Int(clamping: entry.compressedSize), size - data, Limits.zipMember)
+        return try search(from: data, length: length, isDeflated: entry.method == 8)
+    }
+
+    /// Where the bytes of a member begin; nil when they can not be found.
+    func start(of entry: Entry, shift: Int) throws(E) -> Int? {
+        guard let offset = Int(exactly: entry.offset) else { return nil }
         let (start, overflowed) = offset.addingReportingOverflow(shift)
-        guard !overflowed, start >= 0, start <= size - 30 else { return false }
+        guard !overflowed, start >= 0, start <= size - 30 else { return nil }
         let header = try read(start, 30)
-        guard header.count == 30, header.starts(with: [0x50, 0x4B, 3, 4]) else { return false }
+        guard header.count == 30, header.starts(with: [0x50, 0x4B, 3, 4]) else { return nil }
         let names = Int(header[26]) | Int(header[27]) << 8
         let extras = Int(header[28]) | Int(header[29]) << 8
         let data = start + 30 + names + extras
-        guard data <= size else { return false }
-        let length = min(Int(clamping: entry.compressedSize), size - data, Limits.zipMember)
-        return try search(from: data, length: length, isDeflated: entry.method == 8)
+        return data <= size ? data : nil
     }
 
     private func search(from start: Int, length: Int, isDeflated: Bool) throws(E) -> Bool {

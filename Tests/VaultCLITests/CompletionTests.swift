@@ -20,7 +20,7 @@ struct CompletionTests {
             ("remote ", ["list", "add", "rm", "rename", "set-url", "set-default", "show"]),
             ("-C /x remote se", ["set-url", "set-default"]), ("log --onel", ["--oneline"]),
             ("log --color ", ["auto", "always", "never"]), ("log --color=al", ["--color=always"]),
-            ("log --color = al", ["always"]), ("completion ", ["bash", "zsh", "fish"]), ("help sta", ["status"]),
+            ("log --color = al", ["always"]), ("completion ", ["bash", "zsh", "fish"]), ("help stat", ["status"]),
             ("cat -o ", [":file"]), ("--vault-dir ", [":folder"]), ("commit a", [":file"]),
             ("config get core.c", ["core.color", "core.cacheKeys"]), ("fetch x", []),
             ("nonsense x", []),

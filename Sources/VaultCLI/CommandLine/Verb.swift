@@ -4,12 +4,13 @@
 struct Verb: Sendable {
     /// Where a verb stands in the overview.
     enum Group: String, Sendable, CaseIterable {
-        case start, work, branches, share, maintain, keys, tool
+        case start, work, undo, branches, share, maintain, keys, tool
 
         var title: String {
             switch self {
             case .start: "Start a vault"
             case .work: "Work in it"
+            case .undo: "Undo"
             case .branches: "Branches and merges"
             case .share: "Share it"
             case .maintain: "Look after it"

@@ -5,11 +5,14 @@ extension VerbTable {
         verbs: [
             InitCommand.verb, CloneCommand.verb,
             StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
-            ListCommand.verb,
-            CatCommand.verb, WriteCommand.verb,
+            ListCommand.verb, CatCommand.verb, WriteCommand.verb, RemoveCommand.verb, MoveCommand.verb,
+            CheckIgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
+            RevertCommand.verb,
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
-        ] + RemoteCommand.verbs + ServeCommand.verbs + [InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb]
+        ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
+        ]
             + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
 }

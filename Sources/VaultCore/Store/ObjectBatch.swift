@@ -28,7 +28,9 @@ final class ObjectBatch: Sendable {
     }
 
     private let store: ObjectStore
-    private let layout: CloneLayout
+    /// Where objects get their names.
+    private let target: any Directory
+    private let mode: UInt32
     private let scratch: ScratchArea
     private let width: IDWidth
     /// What the work on the batch runs on; whoever fills it asks here whether to go on.
@@ -44,14 +46,16 @@ final class ObjectBatch: Sendable {
     private static let individualSyncs = 24
 
     /// * `isNewStore`: Whether the store is that of a clone that is thrown away unless all of it succeeds.
+    /// * `folder`: Where the objects go, for its owner alone; nil means the clone's store.
     init(
         store: ObjectStore, layout: CloneLayout, scratch: ScratchArea, width: IDWidth, pool: WorkerPool,
-        isNewStore: Bool = false
+        isNewStore: Bool = false, folder: (any Directory)? = nil
     ) {
         self.isNewStore = isNewStore
+        target = folder ?? layout.data
+        mode = folder == nil ? 0o666 : 0o600
         place = isNewStore ? layout.data : scratch.directory
         self.store = store
-        self.layout = layout
         self.scratch = scratch
         self.width = width
         self.pool = pool
@@ -108,7 +112,7 @@ final class ObjectBatch: Sendable {
         guard !stages(id) else { return }
         let name = isNewStore ? id.text.bytes : try scratch.freshName()
         do throws(Errno) {
-            let file = try place.createFile(name, mode: 0o666)
+            let file = try place.createFile(name, mode: mode)
             try file.write(bytes.span)
         } catch .fileExists where isNewStore {
             return  // another thread has the same object
@@ -169,7 +173,7 @@ final class ObjectBatch: Sendable {
     func begin() throws(VaultError) -> (file: any File, name: [UInt8]) {
         let name = try scratch.freshName()
         let file = try attempt("cannot store an object") { () throws(Errno) in
-            try scratch.directory.createFile(name, mode: 0o666)
+            try scratch.directory.createFile(name, mode: mode)
         }
         return (file, name)
     }
@@ -213,7 +217,7 @@ final class ObjectBatch: Sendable {
             $0.staged = []
             $0.names = [:]
         }
-        try attempt("cannot sync the object folder") { () throws(Errno) in try layout.data.sync() }
+        try attempt("cannot sync the object folder") { () throws(Errno) in try target.sync() }
     }
 
     private func makeDurable(_ staged: [Staged]) throws {
@@ -232,7 +236,7 @@ final class ObjectBatch: Sendable {
     private func name(_ item: Staged) throws(VaultError) {
         let name = item.id.text.bytes
         do throws(Errno) {
-            try scratch.directory.rename(item.temporary, to: layout.data, as: name, replacing: false)
+            try scratch.directory.rename(item.temporary, to: target, as: name, replacing: false)
         } catch .fileExists {
             // Either the same object (a rerun, a shared folder tree) or, in 48 bits, a collision, which must never
             // overwrite (spec 01 §6). What is there and is not sound is replaced by what was just checked.
@@ -243,7 +247,7 @@ final class ObjectBatch: Sendable {
                 try? scratch.directory.removeFile(item.temporary)
             } else {
                 try attempt("cannot store object \(item.id.text)") { () throws(Errno) in
-                    try scratch.directory.rename(item.temporary, to: layout.data, as: name, replacing: true)
+                    try scratch.directory.rename(item.temporary, to: target, as: name, replacing: true)
                 }
             }
         } catch {

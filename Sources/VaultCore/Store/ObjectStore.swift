@@ -65,9 +65,10 @@ final class ObjectStore: ObjectReading {
     /// The largest object that is read into memory as a whole; larger ones are streamed.
     static let inlineLimit = 8 << 20
 
-    init(layout: CloneLayout) {
+    /// * `folder`: Where the objects are; nil means the store that is shared with others.
+    init(layout: CloneLayout, folder: (any Directory)? = nil) {
         self.layout = layout
-        folder = layout.data
+        self.folder = folder ?? layout.data
     }
 
     /// Whether a file of that id is there (not whether it is sound).

@@ -54,6 +54,8 @@ struct Checkout: Sendable {
     /// Set where the working copy is that of a clone which is thrown away unless all of it succeeds: files are written
     /// in place, and this is told of each, and of each folder.
     var creates: (@Sendable (VaultPath) -> Void)?
+    /// Sync every file before it gets its name, where no journal tells the next command of those that a power cut tore.
+    var syncsBeforeNaming = false
     let pool: WorkerPool
     let observer: any Observer
     let failPoints: FailPoints
@@ -262,6 +264,7 @@ struct Checkout: Sendable {
         let pending = try PendingFile(in: scratch, replacing: existing)
         let size = try fill(pending.file, with: item)
         do throws(Errno) {
+            if syncsBeforeNaming { try pending.file.sync() }
             // The content took time to write: the file must still be the one that was looked at.
             if existing != nil, case .file(let expected) = item.expected {
                 guard try expected.fits(folder.status(of: name)) else { throw .fileExists }

@@ -21,7 +21,7 @@ struct CheckoutGuard: Sendable {
         var alreadyThere: [VaultPath] = []
     }
 
-    private enum OnDisk: Sendable {
+    enum OnDisk: Sendable {
         case absent
         case file(ContentHash, FileMark)
         case folder
@@ -115,7 +115,7 @@ struct CheckoutGuard: Sendable {
         return plan
     }
 
-    private func onDisk(_ path: VaultPath, foldsNames: Bool) throws -> OnDisk {
+    func onDisk(_ path: VaultPath, foldsNames: Bool) throws -> OnDisk {
         do {
             var folder: any Directory = root
             var walked: VaultPath?
@@ -192,7 +192,7 @@ struct CheckoutGuard: Sendable {
     }
 
     /// The hash of an entry's content; read from the blob for entries of old vaults that have none.
-    private func contentHash(_ entry: FileEntry) throws -> ContentHash {
+    func contentHash(_ entry: FileEntry) throws -> ContentHash {
         if let hash = entry.contentHash { return hash }
         let hash = try IncrementalHash()
         try blobs.stream(entry) { try hash.update($0) }

@@ -1,0 +1,248 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// The stashes of a clone: this program's, each a folder of encrypted objects with a manifest, in
+/// `local/vaultctl/stash`, and the reference's plain zips in `local/stash`, which are read and never rewritten (spec 03
+/// §2, §13).
+///
+/// Not in the store: the reference's first push uploads every file there, and uncommitted work is nobody else's.
+struct StashShelf {
+    let vault: Vault
+
+    private static let folderName = "stash"
+    private static let manifestName = "manifest"
+    private static let prefix = "stash-"
+    private static let metaEnding = ".stash-meta.json"
+    private static let zipLimit = 1 << 31
+
+    // MARK: Reading
+
+    /// All stashes, the newest first.
+    func all() throws -> [StashRecord] {
+        var records: [StashRecord] = []
+        for name in try ownNames() { records.append(try own(name)) }
+        records += try referenceRecords()
+        return records.sorted {
+            ($0.timeMs, $0.isOwn ? 1 : 0) == ($1.timeMs, $1.isOwn ? 1 : 0)
+                ? $1.name.lexicographicallyPrecedes($0.name)
+                : ($0.timeMs, $0.isOwn ? 1 : 0) > ($1.timeMs, $1.isOwn ? 1 : 0)
+        }
+    }
+
+    /// One of them.
+    ///
+    /// - Throws: `revisionNotFound` when there are not so many.
+    func record(_ number: Int) throws -> StashRecord {
+        let records = try all()
+        guard records.indices.contains(number) else {
+            throw VaultError(
+                .revisionNotFound, records.isEmpty ? "there is no stash" : "there is no stash \(number)",
+                hint: "vaultctl stash list")
+        }
+        return records[number]
+    }
+
+    /// How many there are, as far as that can be told.
+    var count: Int {
+        let own = (try? ownNames())?.count ?? 0
+        let zips = (try? zipNames())?.count ?? 0
+        return own + zips
+    }
+
+    private func shelf() throws(VaultError) -> (any Directory)? {
+        guard let own = try vault.layout.ownFolder(create: false) else { return nil }
+        return try Self.folder(Self.folderName, in: own)
+    }
+
+    private static func folder(_ name: String, in parent: any Directory) throws(VaultError) -> (any Directory)? {
+        try attempt("cannot open the stashes") { () throws(Errno) -> (any Directory)? in
+            do throws(Errno) { return try parent.openDirectory(name.bytes) } catch .noSuchFile { return nil }
+        }
+    }
+
+    /// Folders with a manifest: one without was never finished.
+    private func ownNames() throws(VaultError) -> [[UInt8]] {
+        guard let shelf = try shelf() else { return [] }
+        return try attempt("cannot list the stashes") { () throws(Errno) in
+            var names: [[UInt8]] = []
+            for entry in try shelf.entries() where entry.kind == .directory {
+                let folder = try shelf.openDirectory(entry.name)
+                if try folder.statusIfPresent(of: Self.manifestName.bytes) != nil { names.append(entry.name) }
+            }
+            return names
+        }
+    }
+
+    private func own(_ name: [UInt8]) throws(VaultError) -> StashRecord {
+        let folder = try folder(name)
+        let sealed = try attempt("cannot read a stash") { () throws(Errno) in
+            try folder.contents(Self.manifestName, limit: Limits.metadataPlaintext)
+        }
+        guard let sealed else { throw StashRecord.damaged(name) }
+        let bytes = try decoding("a stash") { () throws(FormatError) in
+            try vault.cipher.open(sealed.span, limit: Limits.metadataPlaintext)
+        }
+        return try StashRecord(reading: LocalFiles.object(bytes, "a stash"), name: name)
+    }
+
+    /// The folder of one of this program's stashes.
+    func folder(_ name: [UInt8]) throws(VaultError) -> any Directory {
+        guard let shelf = try shelf() else { throw StashRecord.damaged(name) }
+        return try attempt("cannot open a stash") { () throws(Errno) in try shelf.openDirectory(name) }
+    }
+
+    /// Reads the objects of a stash.
+    func blobs(in folder: any Directory) -> BlobReader {
+        BlobReader(store: ObjectStore(layout: vault.layout, folder: folder), cipher: vault.cipher)
+    }
+
+    // MARK: The reference's
+
+    private func zipNames() throws(VaultError) -> [[UInt8]] {
+        guard let folder = try Self.folder(Self.folderName, in: vault.layout.local) else { return [] }
+        let entries = try attempt("cannot list the stashes") { () throws(Errno) in try folder.entries() }
+        return entries.map(\.name).filter { $0.starts(with: Self.prefix.bytes) && $0.suffix(4) == ".zip".bytes[...] }
+    }
+
+    private func referenceRecords() throws(VaultError) -> [StashRecord] {
+        guard let folder = try Self.folder(Self.folderName, in: vault.layout.local) else { return [] }
+        var records: [StashRecord] = []
+        for name in try zipNames() {
+            let stem = Array(name.dropLast(4))
+            let time = Int64(String(decoding: stem.dropFirst(Self.prefix.utf8.count), as: UTF8.self)) ?? 0
+            let meta = try attempt("cannot read a stash") { () throws(Errno) in
+                try folder.contents(stem + Self.metaEnding.bytes, limit: Limits.metadataPlaintext)
+            }
+            let value = try meta.map { (bytes) throws(VaultError) in try LocalFiles.object(bytes, "a stash") }
+            var files: [StashedFile] = []
+            if let value {
+                for (member, kind) in [
+                    ("files_added", StashedFile.Kind.added), ("files_modified", .modified), ("files_deleted", .deleted),
+                ] {
+                    for text in (value[name: member]?.items ?? []).compactMap(\.text) {
+                        files.append(StashedFile(path: try Self.path(text.bytes), kind: kind, entry: nil))
+                    }
+                }
+            } else {
+                for member in try zip(name).names where member.last != UInt8(ascii: "/") {
+                    files.append(StashedFile(path: try Self.path(member), kind: .added, entry: nil))
+                }
+            }
+            files.sort { $0.path < $1.path }
+            records.append(
+                StashRecord(
+                    name: name, timeMs: time, base: value?["base_commit"]?.text.flatMap { try? ObjectID($0) },
+                    branch: nil, message: nil, files: files, isOwn: false))
+        }
+        return records
+    }
+
+    private static func path(_ bytes: [UInt8]) throws(VaultError) -> VaultPath {
+        try decoding("a stash of the reference") { () throws(FormatError) in try VaultPath(bytes) }
+    }
+
+    private func zip(_ name: [UInt8]) throws(VaultError) -> ZipArchive {
+        let bytes: [UInt8]?
+        if let folder = try Self.folder(Self.folderName, in: vault.layout.local) {
+            bytes = try attempt("cannot read a stash") { () throws(Errno) in
+                try folder.contents(name, limit: Self.zipLimit)
+            }
+        } else {
+            bytes = nil
+        }
+        guard let bytes else { throw StashRecord.damaged(name) }
+        return try decoding("the stash \(PathQuoting.text(name))") { () throws(FormatError) in try ZipArchive(bytes) }
+    }
+
+    /// Encrypts the files of a zip into a folder that is removed afterwards, and names them in the record.
+    func unpack(_ record: StashRecord, into folder: any Directory, _ scratch: ScratchArea) throws -> StashRecord {
+        var record = record
+        let zip = try zip(record.name)
+        let batch = batch(into: folder, scratch, width: .long)
+        let writer = BlobWriter(
+            cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: false)
+        for index in record.files.indices where record.files[index].kind != .deleted {
+            let path = record.files[index].path
+            let bytes = try decoding("the stash") { () throws(FormatError) in try zip.content(of: path.bytes) }
+            // The reference leaves out what it could not read.
+            guard let bytes else { continue }
+            record.files[index].entry = try writer.store(bytes)
+                .entry(contentType: ContentType.guess(name: path.lastSegment))
+        }
+        try batch.commit()
+        record.files.removeAll { $0.kind != .deleted && $0.entry == nil }
+        return record
+    }
+
+    // MARK: Making and removing
+
+    /// A new folder, in which a stash is made; one without a manifest is removed by the next command.
+    func newFolder(_ timeMs: Int64) throws(VaultError) -> (name: [UInt8], folder: any Directory) {
+        let shelf = try vault.layout.ownSubfolder(Self.folderName)
+        try removeUnfinished(shelf)
+        return try attempt("cannot make a stash") { () throws(Errno) in
+            var number = timeMs
+            while true {
+                let name = "\(Self.prefix)\(number)".bytes
+                do throws(Errno) {
+                    try shelf.createDirectory(name, mode: 0o700)
+                    return (name, try shelf.openDirectory(name))
+                } catch .fileExists { number += 1 }
+            }
+        }
+    }
+
+    func removeFolder(_ name: [UInt8]) {
+        guard let shelf = try? shelf() else { return }
+        try? shelf.removeTree(name)
+    }
+
+    private func removeUnfinished(_ shelf: any Directory) throws(VaultError) {
+        let finished = Set(try ownNames())
+        try attempt("cannot clean up the stashes") { () throws(Errno) in
+            for entry in try shelf.entries() where !finished.contains(entry.name) { try shelf.removeTree(entry.name) }
+        }
+    }
+
+    /// Objects on their way into a stash.
+    func batch(into folder: any Directory, _ scratch: ScratchArea, width: IDWidth) -> ObjectBatch {
+        ObjectBatch(
+            store: ObjectStore(layout: vault.layout, folder: folder), layout: vault.layout, scratch: scratch,
+            width: width, pool: vault.environment.pool, folder: folder)
+    }
+
+    /// Makes a stash one that counts; its objects are durable.
+    func seal(_ record: StashRecord, in folder: any Directory, _ scratch: ScratchArea) throws(VaultError) {
+        let plain = JSONWriter.bytes(record.json, .compact)
+        let sealed = try decoding("encrypting a stash") { () throws(FormatError) in
+            try vault.cipher.sealRandom(plain.span, random: vault.environment.random)
+        }
+        let shelf = try vault.layout.ownSubfolder(Self.folderName)
+        let own = try vault.layout.ownFolder(create: true)
+        try attempt("cannot store a stash") { () throws(Errno) in
+            try scratch.replace(Self.manifestName.bytes, in: folder, with: sealed.span, mode: 0o600)
+            try shelf.sync()
+            try own?.sync()
+        }
+    }
+
+    /// Removes a stash for good.
+    func remove(_ record: StashRecord) throws(VaultError) {
+        if record.isOwn {
+            let folder = try folder(record.name)
+            try attempt("cannot remove a stash") { () throws(Errno) in
+                // Without its manifest it does not count any more.
+                try folder.removeFile(Self.manifestName.bytes)
+                try folder.sync()
+            }
+            return removeFolder(record.name)
+        }
+        guard let folder = try Self.folder(Self.folderName, in: vault.layout.local) else { return }
+        try attempt("cannot remove a stash") { () throws(Errno) in
+            for name in [record.name, Array(record.name.dropLast(4)) + Self.metaEnding.bytes] {
+                do throws(Errno) { try folder.removeFile(name) } catch .noSuchFile {}  // gone already
+            }
+            try folder.sync()
+        }
+    }
+}

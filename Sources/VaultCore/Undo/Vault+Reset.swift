@@ -1,0 +1,167 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Moves this clone's head to another commit (spec 05 §10, 10 B.13); nothing is sent.
+    ///
+    /// A soft reset leaves every file as it is. A hard one gives tracked files the content of the commit; untracked
+    /// files stay, and edits that would be lost are stashed first.
+    ///
+    /// - Throws: `dirtyTree` when edits would be lost and may not be stashed, or when an untracked file is in the way,
+    ///   `revisionNotFound`, `mergeInProgress`, `readOnlyClone`. Nothing has changed then.
+    public func reset(
+        to revision: String = "HEAD", _ options: ResetOptions = ResetOptions(),
+        observer: any Observer = SilentObserver()
+    ) throws -> HeadMove {
+        try requireWritable("reset")
+        let lock = try lock(settling: true)
+        try refuseDuringMerge()
+        let state = try loadState()
+        try refusePartial(state.config, "reset")
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let target = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        if options.hard, mode == .full { return try hardReset(to: target, options, state, lock.scratch, observer) }
+        // The tree is looked at, so that the head never names a commit that is not there.
+        _ = try TreeReader(store: store, cipher: cipher).tree(graph.tree(of: target))
+        if target != state.head {
+            try moveRef(state.headRef, from: state.head, to: target, scratch: lock.scratch)
+            try recordOwnHead(target, ref: state.headRef, scratch: lock.scratch)
+        }
+        return HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+    }
+
+    private func hardReset(
+        to target: ObjectID, _ options: ResetOptions, _ state: CloneState, _ scratch: ScratchArea,
+        _ observer: any Observer
+    ) throws -> HeadMove {
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: store, cipher: cipher)
+        let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
+        var edits = try look(tracked)
+        // Untracked files stay where they are.
+        edits.added = []
+        let notStored = try notStored()
+        edits.deleted.removeAll { notStored.contains($0.path) }
+        if let path = edits.unreadable.first?.path {
+            throw VaultError.unreadable(.permissionDenied, path, isTracked: true)
+        }
+        let differences = try TreeDiff(trees: trees).files(
+            state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }, graph.tree(of: target))
+        try refuseUntracked(in: differences, notStored)
+        var stash: StashInfo?
+        if !edits.paths.isEmpty {
+            guard options.stashesEdits else {
+                throw VaultError(
+                    .dirtyTree,
+                    "uncommitted edits would be lost: \(edits.paths.count) files, \(edits.paths[0]) among them; "
+                        + "nothing was changed",
+                    hint: "vaultctl reset --hard -y stashes them first", path: edits.paths[0].description)
+            }
+            stash = try putAside(
+                edits, message: "before reset --hard", state, graph, trees, scratch: scratch, observer: observer)
+        }
+        var result = try moveHead(to: target, verb: "reset", state, graph, trees, scratch, observer)
+        result.stash = stash
+        return result
+    }
+
+    /// Refuses a move that would write over files that nobody has committed; they are not stashed, because a reset
+    /// leaves them alone.
+    private func refuseUntracked(in differences: [TreeDifference], _ notStored: Set<VaultPath>) throws {
+        let new = differences.filter { $0.old == nil }
+        let removed = differences.filter { $0.new == nil && !notStored.contains($0.path) }
+        let guardian = CheckoutGuard(
+            root: layout.root, blobs: BlobReader(store: store, cipher: cipher), pool: environment.pool,
+            notStored: notStored)
+        let foldsNames = try attempt("cannot look at the working copy") { () throws(Errno) in
+            try layout.root.foldsNames()
+        }
+        let leaving = Set(removed.map(\.path))
+        let blocked = try new.filter { item in
+            switch try guardian.onDisk(item.path, foldsNames: foldsNames) {
+            case .file(let hash, _): try item.new.map { try guardian.contentHash($0) != hash } ?? false
+            case .blockedBy(let path): !leaving.contains(path)
+            case .other: true
+            case .absent, .folder: false
+            }
+        }
+        guard blocked.isEmpty else { throw CheckoutGuard.blocked(blocked.map(\.path)) }
+    }
+
+    /// Moves the working copy and the head, uncommitted edits that are not touched taken along.
+    private func moveHead(
+        to target: ObjectID, verb: String, _ state: CloneState, _ graph: CommitGraph, _ trees: TreeReader,
+        _ scratch: ScratchArea, _ observer: any Observer
+    ) throws -> HeadMove {
+        var result = HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+        guard target != state.head else { return result }
+        let move = WorkingCopyMove(
+            vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: observer)
+        let outcome = try move.run(to: target, verb: verb) {
+            try moveRef(state.headRef, from: state.head, to: target, scratch: scratch)
+        }
+        try recordOwnHead(target, ref: state.headRef, scratch: scratch)
+        (result.changes, result.keptDirty, result.notWritten) = (
+            outcome.changes, outcome.keptDirty, outcome.notStored
+        )
+        return result
+    }
+
+    /// Takes back the last move of this clone's head: a commit, a merge, a pull, a reset, or an undo.
+    ///
+    /// The files go with it; uncommitted edits that it does not touch are taken along. Nothing is lost: where the head
+    /// was is still the last move of the reflog.
+    ///
+    /// * `force`: Also from a commit that others have.
+    /// - Throws: `refused` when there is nothing to take back, or for a published head, `dirtyTree`,
+    ///   `mergeInProgress`. Nothing has changed then.
+    public func undo(force: Bool = false, observer: any Observer = SilentObserver()) throws -> HeadMove {
+        try requireWritable("undo")
+        let lock = try lock(settling: true)
+        try refuseDuringMerge()
+        let state = try loadState()
+        try refusePartial(state.config, "undo")
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let last = try Reflog(files: files).entries().last { $0.ref == state.headRef }
+        guard let head = state.head, let last, last.new == head, let target = last.old else {
+            throw VaultError(
+                .refused, "there is nothing to undo: no earlier place of this clone's head is recorded",
+                hint: "vaultctl reflog")
+        }
+        guard try store.holds(target) else { throw ObjectStore.missing(target) }
+        // Going forward again takes nothing back from anybody.
+        if !force, try !graph.isAncestor(head, of: target), try isPublished(head, state: state) {
+            throw VaultError(
+                .refused,
+                "the head has been pushed: an undo here changes nothing for others, and the next pull brings it back",
+                hint: "vaultctl revert HEAD undoes it for everyone; --force moves this clone all the same",
+                object: head.text)
+        }
+        return try moveHead(
+            to: target, verb: "undo", state, graph, TreeReader(store: store, cipher: cipher), lock.scratch, observer)
+    }
+
+    /// The moves of this clone's branch, newest first.
+    ///
+    /// * `all`: Of every ref.
+    public func reflog(all: Bool = false, limit: Int? = nil) throws -> [ReflogMove] {
+        let state = try loadState()
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        var result: [ReflogMove] = []
+        var counts: [RefID: Int] = [:]
+        for entry in try Reflog(files: files).entries().reversed() where all || entry.ref == state.headRef {
+            if let limit, result.count >= limit { break }
+            let number = counts[entry.ref, default: 0]
+            counts[entry.ref] = number + 1
+            var subject: String?
+            if let commit = try? graph.commit(entry.new), let message = try? message(of: commit) {
+                subject = String(message.prefix { !$0.isNewline })
+            }
+            result.append(
+                ReflogMove(
+                    number: number, branch: state.index.branches.first { $0.headRefID == entry.ref }?.name,
+                    refID: entry.ref.text, old: entry.old, new: entry.new, timeMs: entry.timeMs, subject: subject))
+        }
+        return result
+    }
+}

@@ -1,0 +1,92 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Makes a commit that takes the changes of an earlier one back (spec 10 B.13).
+    ///
+    /// A merge of the head with the state before that commit, over that commit; texts are merged line by line.
+    ///
+    /// - Throws: `conflicts` when later commits changed the same, `refused` for a merge and for a commit that the head
+    ///   does not contain, `dirtyTree`, `mergeInProgress`. Nothing has changed then.
+    public func revert(
+        _ revision: String, message: String? = nil, observer: any Observer = SilentObserver()
+    ) throws -> RevertResult {
+        try requireWritable("revert")
+        try checkMessage(message)
+        let lock = try lock(settling: true)
+        try refuseDuringMerge()
+        let state = try loadState()
+        try Self.checkWritable(state.index)
+        try refusePartial(state.config, "revert")
+        guard let branch = state.cloneBranch else {
+            throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
+        }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let target = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        guard let head = state.head, try graph.isAncestor(target, of: head) else {
+            throw VaultError(
+                .refused, "\(revision) is not in the history of this branch", hint: "vaultctl log", object: target.text)
+        }
+        let undone = try graph.commit(target)
+        guard undone.parents.count < 2 else {
+            throw VaultError(
+                .refused, "\(revision) is a merge: which of its sides is to be taken back is not known",
+                hint: "revert the commits of one side", object: target.text)
+        }
+        let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
+        let trees = TreeReader(store: StagedStore(store: store, batch: batch), cipher: cipher)
+        let before =
+            if let parent = undone.parents.first {
+                try graph.tree(of: parent)
+            } else {
+                try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply([], to: nil)
+            }
+        let ours = try graph.tree(of: head)
+        let merged = try Merger(
+            vault: self, trees: trees, batch: batch, deflates: state.deflatesBlobs,
+            mergesTexts: true
+        ).merge(base: graph.tree(of: target), ours: ours, theirs: before)
+        guard merged.conflicts.isEmpty else {
+            let shown = merged.conflicts.prefix(5).map(\.path.description).joined(separator: ", ")
+            throw VaultError(
+                .conflicts,
+                "later commits changed \(shown)\(merged.conflicts.count > 5 ? " and more" : "") as well; "
+                    + "nothing was changed",
+                hint: "change these files by hand and commit", path: merged.conflicts.first?.path.description)
+        }
+        var result = RevertResult(
+            commit: nil, branch: state.namedBranch.name, changes: Changes(), keptDirty: [], notWritten: [])
+        guard merged.tree != ours else { return result }
+        let key = try signingKey(branch)
+        if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
+        let text = try message ?? Self.revertMessage(try self.message(of: undone), target)
+        let (id, commit) = try CommitBuilder(cipher: cipher, random: environment.random, branch: branch, key: key)
+            .build(tree: merged.tree, parents: [head], message: text, timeMs: commitTimeMs(), batch: batch)
+        try batch.commit()
+        let move = WorkingCopyMove(
+            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            scratch: lock.scratch, observer: observer)
+        let scratch = lock.scratch
+        let outcome = try move.run(to: id, verb: "revert") {
+            try moveRef(state.headRef, from: head, to: id, scratch: scratch)
+        }
+        try recordOwnHead(id, ref: state.headRef, scratch: scratch)
+        result.commit = try describe(id, commit, index: state.index)
+        (result.changes, result.keptDirty, result.notWritten) = (
+            outcome.changes, outcome.keptDirty, outcome.notStored
+        )
+        return result
+    }
+
+    /// The reference's words.
+    static func revertMessage(_ message: String, _ id: ObjectID) -> String {
+        let subject = message.isEmpty ? id.text : String(message.prefix { !$0.isNewline })
+        // The format holds 740 bytes; 200 characters may be four bytes each, so the subject is cut by bytes.
+        var shown = ""
+        for character in subject.prefix(200) {
+            guard shown.utf8.count + character.utf8.count <= 600 else { break }
+            shown.append(character)
+        }
+        return "Revert \"\(shown)\"\n\nThis reverts commit \(id.text)."
+    }
+}

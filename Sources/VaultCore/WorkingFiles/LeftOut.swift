@@ -1,0 +1,97 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Files that stay on disk and are left out of commits: the record of `rm --cached`, in `local/vaultctl/left-out.json`.
+///
+/// There is no staging area to take a file out of, so the record stands beside the clone until a commit names the file.
+/// It is for one branch: another one may track the same paths.
+struct LeftOut: Sendable, Equatable {
+    /// The branch's ref.
+    var ref: RefID
+    /// Tracked paths that the next commit drops.
+    var pending: Set<VaultPath> = []
+    /// Paths that are not tracked any more.
+    ///
+    /// Kept apart: when somebody else commits the file again it is not dropped a second time.
+    var untracked: Set<VaultPath> = []
+
+    private static let name = "left-out.json"
+
+    func contains(_ path: VaultPath) -> Bool { pending.contains(path) || untracked.contains(path) }
+
+    static func read(_ files: LocalFiles, for ref: RefID) throws(VaultError) -> LeftOut {
+        var result = LeftOut(ref: ref)
+        guard let branch = try files.readOwn(name)?["branches"]?[name: ref.text] else { return result }
+        func paths(_ member: String) -> Set<VaultPath> {
+            Set(
+                (branch[name: member]?.items ?? []).compactMap { item in
+                    item.text.flatMap { Base64.decode(Array($0.utf8).span) }.flatMap { try? VaultPath($0) }
+                })
+        }
+        result.pending = paths("pending")
+        result.untracked = paths("untracked")
+        return result
+    }
+
+    func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
+        let old = try files.readOwn(Self.name)?["branches"]?.members ?? []
+        var branches = old.filter { $0.name != ref.text }
+        func list(_ paths: Set<VaultPath>) -> JSONValue {
+            .array(paths.sorted().map { .string(Base64.text($0.bytes.span)) })
+        }
+        if !pending.isEmpty || !untracked.isEmpty {
+            branches.append(
+                JSONMember(
+                    name: ref.text,
+                    value: .object([
+                        JSONMember(name: "pending", value: list(pending)),
+                        JSONMember(name: "untracked", value: list(untracked)),
+                    ])))
+        }
+        guard !branches.isEmpty else { return try files.removeOwn(Self.name) }
+        try files.writeOwn(
+            Self.name, [JSONMember(name: "branches", value: .object(branches))], scratch: scratch)
+    }
+
+    /// Makes what a look found what a commit records: tracked paths count as deleted, others as not there.
+    ///
+    /// * `chosen`: Paths that a commit names; a file that is named itself is taken in again.
+    /// - Returns: The untracked files that were left out.
+    @discardableResult
+    func apply(to changes: inout WorkingChanges, taking chosen: [VaultPath]) -> [VaultPath] {
+        guard !pending.isEmpty || !untracked.isEmpty else { return [] }
+        let left = Set(changes.added.map(\.path)).filter { contains($0) && !chosen.contains($0) }
+        changes.added.removeAll { left.contains($0.path) }
+        let gone = Set(changes.deleted.map(\.path))
+        for path in pending.sorted() where !gone.contains(path) {
+            let (position, isTracked) = changes.cache.position(of: path.bytes)
+            guard isTracked else { continue }
+            changes.modified.removeAll { $0.path == path }
+            changes.deleted.append(changes.cache.entries[position])
+        }
+        changes.deleted.sort { $0.path < $1.path }
+        return left.sorted()
+    }
+
+    /// Brings the record up to date after a commit.
+    ///
+    /// A file that is not on disk any more is forgotten: one that is made under its name later is another file.
+    func committed(_ changes: Changes, in vault: Vault, scratch: ScratchArea) throws(VaultError) {
+        guard !pending.isEmpty || !untracked.isEmpty else { return }
+        var next = self
+        let dropped = pending.intersection(changes.deleted)
+        next.pending.subtract(dropped)
+        next.untracked.formUnion(dropped)
+        next.untracked.subtract(changes.added)
+        next.pending.subtract(changes.added)
+        for path in next.untracked where try vault.kind(path) == nil { next.untracked.remove(path) }
+        if next != self { try next.write(vault.files, scratch: scratch) }
+    }
+}
+
+extension Vault {
+    /// What `rm --cached` recorded for the branch that is worked on.
+    func leftOut(_ state: CloneState) throws(VaultError) -> LeftOut {
+        try LeftOut.read(files, for: state.headRef)
+    }
+}

@@ -1,0 +1,154 @@
+public import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Takes tracked files out of the vault, effective at the next commit (spec 10 B.13).
+    ///
+    /// * `recursive`: Folders too, with all that is tracked in them.
+    /// * `cached`: Leave the files on disk. Commits leave them out from then on, until one names them.
+    /// - Returns: The files.
+    /// - Throws: `pathNotFound` for what is not tracked, `refused` for a folder without `recursive`, `dirtyTree` for
+    ///   files with uncommitted edits. Nothing has changed then.
+    public func removeFiles(
+        _ paths: [VaultPath], recursive: Bool = false, cached: Bool = false,
+        observer: any Observer = SilentObserver()
+    ) throws -> [VaultPath] {
+        let lock = try lockForFiles("remove files")
+        let state = try loadState()
+        try refusePartial(state.config, "remove files")
+        let (trees, head) = try headTree(state)
+        var found: [VaultPath: FileEntry] = [:]
+        for path in paths {
+            switch try head.flatMap({ (id) throws(VaultError) in try trees.entry(path, in: id) }) {
+            case .file(let entry)?: found[path] = entry
+            case .folder(let id)?:
+                guard recursive else {
+                    throw VaultError(
+                        .refused, "\(path) is a folder", hint: "vaultctl rm -r removes folders", path: path.description)
+                }
+                for file in try trees.files(id) { found[path.joined(file.path)] = file.entry }
+            case nil: throw Self.notTracked(path)
+            }
+        }
+        let removed = found.keys.sorted()
+        let notStored = try notStored()
+        var leftOut = try leftOut(state)
+        let recorded = cached ? removed : removed.filter { notStored.contains($0) }
+        if !cached {
+            let differences = removed.map { TreeDifference(path: $0, old: found[$0], new: nil) }
+            let blobs = BlobReader(store: store, cipher: cipher)
+            let edit = WorkingEdit(
+                vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
+            _ = try edit.finish(edit.prepare(differences), of: differences)
+        }
+        if !recorded.isEmpty {
+            leftOut.pending.formUnion(recorded)
+            try leftOut.write(files, scratch: lock.scratch)
+        }
+        return removed
+    }
+
+    /// Gives tracked files or folders of the working copy another place or name.
+    ///
+    /// * `destination`: A folder, or for one source a name that nothing has yet; nil means the vault's root.
+    /// - Returns: Where each source went.
+    /// - Throws: `pathNotFound` for what is not tracked or not on disk, `refused` when something stands at the
+    ///   destination. Nothing has changed then.
+    public func moveFiles(
+        _ sources: [VaultPath], to destination: VaultPath?
+    ) throws -> [(from: VaultPath, to: VaultPath)] {
+        let lock = try lockForFiles("move files")
+        let state = try loadState()
+        try refusePartial(state.config, "move files")
+        let (trees, head) = try headTree(state)
+        var moves: [(from: VaultPath, to: VaultPath)] = []
+        let isFolder = try destination.map { try kind($0) == .directory } ?? true
+        for source in sources {
+            guard let head, try trees.entry(source, in: head) != nil else { throw Self.notTracked(source) }
+            guard let kind = try kind(source), kind == .regular || kind == .directory else {
+                throw VaultError(.pathNotFound, "\(source) is not on disk", path: source.description)
+            }
+            guard isFolder || sources.count == 1 else {
+                throw VaultError(.refused, "several files can be moved into a folder only")
+            }
+            let target: VaultPath
+            if isFolder {
+                target = try decoding("the destination") { () throws(FormatError) in
+                    try VaultPath.joining(destination, source.lastSegment)
+                }
+            } else {
+                guard let destination else { continue }
+                target = destination
+            }
+            guard !target.isAtOrBelow(source) else {
+                throw VaultError(.refused, "\(source) can not be moved into itself", path: source.description)
+            }
+            guard try self.kind(target) == nil, !moves.contains(where: { $0.to == target }) else {
+                throw VaultError(.refused, "there is something at \(target) already", path: target.description)
+            }
+            guard try target.parent.map({ try self.kind($0) == .directory }) ?? true else {
+                throw VaultError(
+                    .pathNotFound, "there is no folder \(target.parent?.description ?? "") to move to",
+                    path: target.description)
+            }
+            moves.append((source, target))
+        }
+        var done: [(from: VaultPath, to: VaultPath)] = []
+        do {
+            for move in moves {
+                try rename(move.from, to: move.to)
+                done.append(move)
+            }
+        } catch {
+            for move in done.reversed() { try? rename(move.to, to: move.from) }
+            throw error
+        }
+        _ = consume lock
+        return moves
+    }
+
+    private func lockForFiles(_ what: String) throws -> CloneLock {
+        try requireWritable(what)
+        guard mode == .full else {
+            throw VaultError(.refused, "a bare clone has no working copy to \(what) in", path: root)
+        }
+        return try lock(settling: true)
+    }
+
+    private func headTree(_ state: CloneState) throws(VaultError) -> (trees: TreeReader, tree: ObjectID?) {
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        return (
+            TreeReader(store: store, cipher: cipher),
+            try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        )
+    }
+
+    private static func notTracked(_ path: VaultPath) -> VaultError {
+        VaultError(.pathNotFound, "\(path) is not tracked", hint: "vaultctl ls", path: path.description)
+    }
+
+    /// What stands at a path of the working copy; nil when nothing does.
+    func kind(_ path: VaultPath) throws(VaultError) -> FileKind? {
+        try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
+            do throws(Errno) {
+                return try layout.root.openDirectory(beneath: path.parent?.bytes ?? []).status(of: path.lastSegment)
+                    .kind
+            } catch {
+                switch error {
+                case .noSuchFile, .notADirectory, .tooManyLinks, .nameTooLong: return nil
+                default: throw error
+                }
+            }
+        }
+    }
+
+    private func rename(_ from: VaultPath, to target: VaultPath) throws(VaultError) {
+        try attempt("cannot move \(from)", path: from.description) { () throws(Errno) in
+            let source = try layout.root.openDirectory(beneath: from.parent?.bytes ?? [])
+            let folder = try layout.root.openDirectory(beneath: target.parent?.bytes ?? [])
+            try source.rename(from.lastSegment, to: folder, as: target.lastSegment, replacing: false)
+            try folder.sync()
+            try source.sync()
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Testing
+import VaultFormat
+import VaultSystem
+import VaultTestSupport
+
+@testable import VaultCore
+
+/// Files given back, heads moved, commits taken back (spec 05 §10, 10 B.13).
+@Suite("Undo")
+struct UndoTests {
+    private let memory = InMemoryFileSystem()
+    private let scene: VaultScene
+    private let vault: Vault
+    /// The heads after "one", "two" and "three".
+    private let heads: [ObjectID]
+
+    init() throws {
+        scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 11)
+        vault = try scene.create("a")
+        var heads: [ObjectID] = []
+        for (path, content) in [("f", "one\n"), ("f", "two\n"), ("d/g", "three\n")] {
+            try scene.put(content, at: path, in: "a")
+            heads.append(try #require(try vault.commit(CommitOptions(message: content)).commit).id)
+        }
+        self.heads = heads
+    }
+
+    private func working() throws -> [String: String] {
+        try scene.workingFiles("a").mapValues { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func paths(_ names: String...) throws -> [VaultPath] { try names.map { try VaultPath($0) } }
+
+    // MARK: restore
+
+    @Test func `restore brings deleted files back and keeps edited ones`() throws {
+        try scene.remove("f", in: "a")
+        try scene.put("mine", at: "d/g", in: "a")
+        let result = try vault.restore(paths("f", "d", "none"))
+        #expect(result.written == (try paths("f")))
+        #expect(result.kept == (try paths("d/g")))
+        #expect(result.missing == (try paths("none")))
+        #expect(try working() == ["f": "two\n", "d/g": "mine"])
+        #expect(try vault.restore(paths("d"), discards: true).written == (try paths("d/g")))
+        #expect(try working() == ["f": "two\n", "d/g": "three\n"] && vault.status().isClean)
+    }
+
+    @Test func `restore takes files from a revision and leaves the head`() throws {
+        #expect(try vault.restore(paths("f"), from: .revision("HEAD~2")).written == (try paths("f")))
+        #expect(try working() == ["f": "one\n", "d/g": "three\n"])
+        #expect(try vault.status().head == heads[2])
+        #expect(try vault.status().changes == Changes(modified: paths("f")))
+        // What the head has not got is nobody's to overwrite.
+        try vault.reset(to: "HEAD~1", ResetOptions(hard: true, stashesEdits: true)).stash.map { _ in }
+        try scene.put("untracked", at: "d/g", in: "a")
+        #expect(try vault.restore(paths("d/g"), from: .revision(heads[2].text)).kept == (try paths("d/g")))
+    }
+
+    @Test func `restore never replaces a folder, and sides need a merge`() throws {
+        try scene.remove("f", in: "a")
+        try scene.put("x", at: "f/inside", in: "a")
+        #expect(try vault.restore(paths("f"), discards: true).kept == (try paths("f")))
+        #expect(throws: VaultError.coded(.refused)) { try vault.restore(paths("f"), from: .ours) }
+        #expect(throws: VaultError.coded(.revisionNotFound)) { try vault.restore(paths("f"), from: .revision("nope")) }
+    }
+
+    // MARK: reset
+
+    @Test func `a soft reset keeps every file`() throws {
+        let move = try vault.reset(to: "HEAD~2")
+        #expect(move.old == heads[2] && move.new == heads[0])
+        #expect(try working() == ["f": "two\n", "d/g": "three\n"])
+        #expect(try vault.status().changes == Changes(added: paths("d/g"), modified: paths("f")))
+        #expect(try vault.status().overwrittenHead == nil)
+    }
+
+    @Test func `a hard reset takes tracked files along and never untracked ones`() throws {
+        try scene.put("mine", at: "loose", in: "a")
+        let move = try vault.reset(to: "HEAD~2", ResetOptions(hard: true))
+        #expect(move.new == heads[0] && move.stash == nil)
+        #expect(move.changes == Changes(modified: try paths("f"), deleted: try paths("d/g")))
+        #expect(try working() == ["f": "one\n", "loose": "mine"])
+        #expect(try vault.status().changes == Changes(added: paths("loose")))
+        // Back again by id, over an untracked file where a tracked one is to be.
+        try scene.put("other", at: "d/g", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) {
+            try vault.reset(to: heads[2].text, ResetOptions(hard: true, stashesEdits: true))
+        }
+        #expect(try working() == ["f": "one\n", "loose": "mine", "d/g": "other"])
+    }
+
+    @Test func `a hard reset stashes the edits that it would lose, or refuses`() throws {
+        try scene.put("edited", at: "f", in: "a")
+        try scene.remove("d/g", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) { try vault.reset(to: "HEAD", ResetOptions(hard: true)) }
+        #expect(try working() == ["f": "edited"])
+        let stash = try #require(try vault.reset(to: "HEAD~1", ResetOptions(hard: true, stashesEdits: true)).stash)
+        #expect(stash.changes == Changes(modified: try paths("f"), deleted: try paths("d/g")))
+        #expect(try working() == ["f": "two\n"])
+        _ = try vault.undo()
+        #expect(try vault.applyStash(0, drop: true).isDropped)
+        #expect(try working() == ["f": "edited"])
+        #expect(try vault.stashes().isEmpty)
+    }
+
+    @Test(arguments: [FailPoint.checkoutBeforeFirst, .checkoutBeforeFile, .checkoutBeforeHead])
+    func `a hard reset that dies is finished or undone by the next command`(_ point: FailPoint) throws {
+        let points = FailPoints { (hit: FailPoint) throws(Errno) in if hit == point { throw .ioError } }
+        let other = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 12, failPoints: points)
+        #expect(throws: VaultError.coded(.ioError)) {
+            try other.open("a").reset(to: "HEAD~2", ResetOptions(hard: true))
+        }
+        _ = try scene.open("a").stashes()
+        let again = try scene.open("a")
+        _ = try again.reset(to: "HEAD")
+        let head = try #require(try again.status().head)
+        #expect(head == heads[0] || head == heads[2])
+        #expect(try again.status().isClean)
+        #expect(try working() == (head == heads[0] ? ["f": "one\n"] : ["f": "two\n", "d/g": "three\n"]))
+    }
+
+    // MARK: undo and reflog
+
+    @Test func `undo steps back and forth`() throws {
+        try scene.put("kept", at: "loose", in: "a")
+        #expect(try vault.undo().new == heads[1])
+        #expect(try working() == ["f": "two\n", "loose": "kept"])
+        #expect(try vault.undo().new == heads[2])
+        #expect(try working() == ["f": "two\n", "d/g": "three\n", "loose": "kept"])
+        let moves = try vault.reflog()
+        #expect(moves.prefix(3).map(\.new) == [heads[2], heads[1], heads[2]])
+        #expect(moves.prefix(3).map(\.old) == [heads[1], heads[2], heads[1]])
+        #expect(moves.prefix(3).map(\.number) == [0, 1, 2])
+        #expect(moves.prefix(3).map(\.subject) == ["three", "two", "three"])
+        #expect(try vault.reflog(limit: 1).count == 1)
+        #expect(try vault.reset(to: "@{1}").new == heads[1])
+    }
+
+    @Test func `undo refuses what is in the way and what others have`() async throws {
+        try scene.put("edited", at: "d/g", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) { try vault.undo() }
+        try scene.put("three\n", at: "d/g", in: "a")
+        _ = try await vault.push(to: scene.remote())
+        #expect(throws: VaultError.coded(.refused)) { try vault.undo() }
+        #expect(try vault.undo(force: true).new == heads[1])
+        // Forward again takes nothing back.
+        #expect(try vault.undo().new == heads[2])
+    }
+
+    // MARK: revert
+
+    @Test func `revert takes one commit back and keeps what came later`() throws {
+        let result = try vault.revert("HEAD~1")
+        let commit = try #require(result.commit)
+        #expect(commit.parents == [heads[2]])
+        #expect(commit.message == "Revert \"two\"\n\nThis reverts commit \(heads[1].text).")
+        #expect(try working() == ["f": "one\n", "d/g": "three\n"])
+        #expect(try vault.status().isClean)
+        // Nothing of it is left now.
+        #expect(try vault.revert(heads[1].text).commit == nil)
+    }
+
+    @Test func `revert refuses conflicts, merges and strangers`() async throws {
+        let before = try working()
+        #expect(throws: VaultError.coded(.conflicts)) { try vault.revert("HEAD~2") }
+        #expect(try working() == before && vault.status().head == heads[2])
+        _ = try vault.switchBranch(to: "side", creating: true, from: "HEAD~1")
+        try scene.put("s", at: "side", in: "a")
+        let side = try #require(try vault.commit().commit)
+        _ = try vault.switchBranch(to: "current")
+        #expect(throws: VaultError.coded(.refused)) { try vault.revert(side.id.text) }
+        _ = try vault.merge("side", MergeOptions(fastForward: .never))
+        #expect(throws: VaultError.coded(.refused)) { try vault.revert("HEAD") }
+        try scene.put("edited", at: "d/g", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) { try vault.revert(heads[2].text) }
+        #expect(try scene.workingFiles("a")["d/g"] == Array("edited".utf8))
+    }
+
+    @Test func `the message of a revert fits the format`() throws {
+        let long = String(repeating: "\u{1F600}", count: 185)
+        let text = Vault.revertMessage(long, heads[0])
+        #expect(text.utf8.count <= 740)
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+import VaultFormat
+import VaultSystem
+import VaultTestSupport
+
+@testable import VaultCore
+
+/// `rm`, `mv` and `check-ignore` (spec 03 §6, 10 B.13).
+@Suite("Tracked files")
+struct WorkingFilesTests {
+    private let memory = InMemoryFileSystem()
+    private let scene: VaultScene
+    private let vault: Vault
+
+    init() throws {
+        scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 15)
+        vault = try scene.create("a")
+        for path in ["f", "d/g", "d/e/h"] { try scene.put(path, at: path, in: "a") }
+        _ = try vault.commit()
+    }
+
+    private func names() throws -> Set<String> { Set(try scene.workingFiles("a").keys) }
+    private func committed() throws -> Set<String> { Set(try scene.committedFiles(vault).keys) }
+    private func paths(_ names: String...) throws -> [VaultPath] { try names.map { try VaultPath($0) } }
+
+    @Test func `are removed, and gone with the next commit`() throws {
+        #expect(throws: VaultError.coded(.refused)) { try vault.removeFiles(paths("f", "d")) }
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.removeFiles(paths("f", "none")) }
+        try scene.put("edited", at: "d/g", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) { try vault.removeFiles(paths("f", "d"), recursive: true) }
+        #expect(try names() == ["f", "d/g", "d/e/h"])
+        try scene.put("d/g", at: "d/g", in: "a")
+        #expect(try vault.removeFiles(paths("d"), recursive: true) == (try paths("d/e/h", "d/g")))
+        #expect(try names() == ["f"])
+        _ = try vault.commit()
+        #expect(try committed() == ["f"])
+    }
+
+    @Test func `stay on disk with --cached and are left out from then on`() throws {
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        #expect(try names() == ["f", "d/g", "d/e/h"])
+        #expect(try vault.status().changes == Changes(deleted: paths("f")))
+        try scene.put("edited", at: "f", in: "a")
+        #expect(try vault.status().changes == Changes(deleted: paths("f")))
+        #expect(try vault.commit().changes == Changes(deleted: paths("f")))
+        #expect(try committed() == ["d/g", "d/e/h"] && vault.status().isClean)
+        try scene.put("other", at: "x", in: "a")
+        _ = try vault.commit()
+        #expect(try committed() == ["d/g", "d/e/h", "x"] && names() == ["f", "d/g", "d/e/h", "x"])
+        #expect(try vault.ignoreVerdicts(paths("f")).first?.source == "rm --cached")
+        // A commit that names it takes it in again.
+        _ = try vault.commit(CommitOptions(paths: paths("f")))
+        #expect(try committed() == ["f", "d/g", "d/e/h", "x"])
+        try scene.put("edited again", at: "f", in: "a")
+        #expect(try vault.commit().changes == Changes(modified: paths("f")))
+    }
+
+    @Test func `left out and then deleted are forgotten`() throws {
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        try scene.remove("f", in: "a")
+        _ = try vault.commit()
+        try scene.put("another file", at: "f", in: "a")
+        #expect(try vault.commit().changes == Changes(added: paths("f")))
+    }
+
+    @Test func `left out here and committed again by others are not dropped twice`() async throws {
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        _ = try vault.commit()
+        try scene.remove("f", in: "a")
+        _ = try await vault.push(to: scene.remote())
+        try await scene.clone("b")
+        try scene.put("theirs", at: "f", in: "b")
+        _ = try scene.open("b").commit()
+        _ = try await scene.open("b").push(to: scene.remote())
+        _ = try await vault.pull(from: scene.remote())
+        try scene.put("more", at: "x", in: "a")
+        _ = try vault.commit()
+        #expect(try committed() == ["f", "d/g", "d/e/h", "x"])
+    }
+
+    @Test func `are moved with their edits, and replace nothing`() throws {
+        try scene.put("edited", at: "f", in: "a")
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("f"), to: VaultPath("d/g")) }
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.moveFiles(paths("none"), to: VaultPath("d")) }
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("f", "d/g"), to: VaultPath("n")) }
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("d"), to: VaultPath("d/e")) }
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.moveFiles(paths("f"), to: VaultPath("no/n")) }
+        #expect(try vault.moveFiles(paths("f"), to: VaultPath("d")).map(\.to) == (try paths("d/f")))
+        #expect(try vault.moveFiles(paths("d"), to: VaultPath("n")).map(\.to) == (try paths("n")))
+        #expect(try names() == ["n/f", "n/g", "n/e/h"])
+        #expect(try scene.workingFiles("a")["n/f"] == Array("edited".utf8))
+        let changes = try vault.commit().changes
+        #expect(changes.added == (try paths("n/e/h", "n/f", "n/g")))
+        #expect(try vault.moveFiles(paths("n/g"), to: nil).map(\.to) == (try paths("g")))
+    }
+
+    @Test func `tell why they are or are not ignored`() throws {
+        try scene.put("*.log\nbuild/\n!keep.log\n", at: ".gitignore", in: "a")
+        let verdicts = try vault.ignoreVerdicts(
+            paths("f", "x.log", "keep.log", "build/out", "node_modules/m/x", ".env", "plain", "d/x.log"))
+        #expect(verdicts.map(\.isIgnored) == [false, true, false, true, true, true, false, true])
+        #expect(
+            verdicts.map(\.source)
+                == [
+                    nil, ".gitignore:1", nil, nil, "built-in", "built-in", nil, ".gitignore:1",
+                ].enumerated().map { $0 == 3 ? ".gitignore:2" : $1 })
+        #expect(verdicts[0].isTracked && !verdicts[6].isTracked)
+        let rules = try vault.ignoreRules()
+        #expect(rules.contains(IgnoreRule(rule: ".env*", source: "built-in")))
+        #expect(rules.filter { $0.source.hasPrefix(".gitignore") }.count == 3)
+    }
+}
