@@ -179,6 +179,8 @@ extension Vault {
             try workOn(branch.branchID, scratch: lock.scratch)
         }
         try recordOwnHead(head, ref: branch.headRefID, scratch: lock.scratch)
+        var hidden = try branchIDs(in: Self.hiddenName)
+        if hidden.remove(target.branchID.text) != nil { try record(hidden, in: Self.hiddenName, lock.scratch) }
         try files.writeOwn(
             Self.previousName, [JSONMember(name: "branch_id", value: .optional(own.creatorBranch?.text))],
             scratch: lock.scratch, durable: false)
@@ -200,6 +202,16 @@ extension Vault {
         for named: BranchRecord, _ state: CloneState, _ graph: CommitGraph, _ scratch: ScratchArea
     ) throws -> (branch: BranchRecord, head: ObjectID) {
         let shared = try refs.commit(of: named.headRefID)
+        if let shared, try store.holds(shared) {
+            // A clone or a fetch has brought it; what it asks of signatures is asked before it is worked on.
+            try SignaturePolicy(
+                index: state.index, graph: graph,
+                checker: SignatureChecker(refs: refs, cipher: cipher, index: state.index),
+                boundaries: state.config.shallowBoundaries
+            ).enforce(
+                head: shared, new: { () throws(VaultError) in try graph.exclusive(shared, not: state.head) },
+                isClone: false)
+        }
         if let own = try ownBranch(on: named, state), let head = try refs.commit(of: own.headRefID) {
             guard let shared, shared != head, try store.holds(shared), try graph.isAncestor(head, of: shared) else {
                 return (own, head)
@@ -295,6 +307,9 @@ extension Vault {
         try files.writeOwn(
             name, [JSONMember(name: "branches", value: .array(ids.sorted().map { .string($0) }))], scratch: scratch)
     }
+
+    /// The ids of branches that were made here and never pushed.
+    func unpushedBranches() throws(VaultError) -> Set<String> { try branchIDs(in: Self.unpushedName) }
 
     /// Notes that others know a branch from now on.
     func recordPushed(_ branch: BranchRecord, scratch: ScratchArea) throws(VaultError) {

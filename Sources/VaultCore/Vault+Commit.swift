@@ -58,11 +58,17 @@ private struct CommitOperation: ~Copyable {
         try Vault.checkWritable(state.index)
         try vault.refusePartial(state.config, "commit")
         let merge = try vault.mergeState()
-        if let merge { try check(merge, state) }
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         let trees = TreeReader(store: vault.store, cipher: vault.cipher)
-        let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
+        try merge?.requireReady(for: options, at: state.head, graph)
+        // A merge starts from what it gave the working copy, not from the head.
+        let base =
+            try merge == nil
+            ? state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+            : MergeSides(vault: vault).decidedTree(lock.scratch)
+        var tracked = StatCache(tree: nil, entries: [])
+        if let base { tracked = try vault.trackedFiles(in: base, trees: trees) }
         observer.progress(Progress(phase: .scan, done: 0))
         var changes = try vault.look(tracked)
         try check(changes)
@@ -72,27 +78,7 @@ private struct CommitOperation: ~Copyable {
         select(&changes)
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
         let stored = try encrypt(changes, state: state, batch: batch)
-        return try record(changes, stored, merge, state: state, graph: graph, trees: trees, batch: batch)
-    }
-
-    /// Refuses to end a merge that is not ready.
-    private func check(_ merge: MergeState, _ state: CloneState) throws(VaultError) {
-        if let first = merge.conflicts.first {
-            let more = merge.conflicts.count > 1 ? " and \(merge.conflicts.count - 1) more" : ""
-            throw VaultError(
-                .conflicts, "the merge has unresolved conflicts: \(first)\(more)", hint: "vaultctl resolve --list",
-                path: first.description)
-        }
-        guard options.paths.isEmpty, !options.amend else {
-            throw VaultError(
-                .mergeInProgress, "a merge is in progress, and its commit takes everything",
-                hint: "vaultctl merge --continue")
-        }
-        guard merge.theirs != nil, merge.ours == nil || merge.ours == state.head else {
-            throw VaultError(
-                .mergeInProgress, "the branch has moved since the merge began; its commit would undo that",
-                hint: "finish or abort it with the tool that started it")
-        }
+        return try record(changes, stored, merge, base, state: state, graph: graph, trees: trees, batch: batch)
     }
 
     /// Refuses what can not be recorded truthfully.
@@ -204,8 +190,8 @@ private struct CommitOperation: ~Copyable {
     }
 
     private func record(
-        _ changes: WorkingChanges, _ stored: [Stored], _ merge: MergeState?, state: CloneState, graph: CommitGraph,
-        trees: TreeReader, batch: ObjectBatch
+        _ changes: WorkingChanges, _ stored: [Stored], _ merge: MergeState?, _ base: ObjectID?, state: CloneState,
+        graph: CommitGraph, trees: TreeReader, batch: ObjectBatch
     ) throws -> CommitResult {
         let headCommit = try state.head.map { (id) throws(VaultError) in try graph.commit(id) }
         var edits: [TreeEditor.Edit] = []
@@ -218,7 +204,7 @@ private struct CommitOperation: ~Copyable {
         edits += changes.deleted.map { TreeEditor.Edit(path: $0.path, entry: nil) }
         edits.sort { $0.path < $1.path }
         let editor = TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
-        let tree = try editor.apply(edits, to: headCommit?.treeID)
+        let tree = try editor.apply(edits, to: base)
         let named = state.namedBranch.name
         var parents = try parents(state, headCommit)
         if let theirs = merge?.theirs, !parents.contains(theirs) { parents.append(theirs) }
@@ -237,6 +223,11 @@ private struct CommitOperation: ~Copyable {
         let (id, commit) = try builder.build(
             tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)
         try batch.commit()
+        if merge != nil {
+            // Told against the head, as of every commit.
+            real = TreeDiff.changes(
+                try TreeDiff(trees: trees).files(headCommit?.treeID, tree).filter { !$0.isSameContent })
+        }
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
         if merge != nil { try MergeState.remove(vault.files) }

@@ -45,7 +45,8 @@ extension Vault {
         ).fetch(lock.scratch)
         let old = try refs.commit(of: branch.headRefID)
         if let head = incoming.snapshot.head, let bytes = incoming.snapshot.refBytes,
-            try refs.bytes(of: .ref(branch.headRefID)) != bytes, branch.branchID != state.namedBranch.branchID
+            try refs.bytes(of: .ref(branch.headRefID)) != bytes, branch.branchID != state.namedBranch.branchID,
+            try old == nil || isTracked(remote)
         {
             try storeRef(branch.headRefID, old: old, new: head, bytes: bytes, scratch: lock.scratch)
         }

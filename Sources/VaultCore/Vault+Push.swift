@@ -269,18 +269,27 @@ private struct PushOperation {
             namedRef: (ref, snapshot.expectedRef, try vault.refs.encode(head, random: vault.environment.random)),
             size: size)
         let isRegistered = snapshot.index?.branch(id: own.branchID) != nil
-        let outgoing = outgoingIndex(state.index, snapshot.index)
+        let local = try shared(state)
+        let outgoing = outgoingIndex(local, snapshot.index)
         if let outgoing {
             let bytes = try vault.refs.encodeIndex(outgoing, random: vault.environment.random)
             plan.index = (vault.ids.index, snapshot.expectedIndex, bytes)
         }
         if !isRegistered {
-            plan.keys = try keys(state.index, missingFrom: snapshot.index)
+            plan.keys = try keys(local, missingFrom: snapshot.index)
             if !options.branchOnly, let bytes = try vault.refs.bytes(of: .ref(own.headRefID)) {
                 plan.cloneRef = (own.headRefID, bytes)
             }
         }
         return plan
+    }
+
+    /// This clone's index without the branches that were never pushed, but for the one that is.
+    private func shared(_ state: CloneState) throws(VaultError) -> BranchIndex {
+        let kept = try vault.unpushedBranches().subtracting([state.namedBranch.branchID.text])
+        var index = state.index
+        index.branches.removeAll { kept.contains($0.branchID.text) || kept.contains($0.creatorBranch?.text ?? "") }
+        return index
     }
 
     /// The index to store at the remote, when it says more than the one there.
@@ -343,7 +352,6 @@ private struct PushOperation {
         } else {
             try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch)
         }
-        try vault.recordPushed(state.namedBranch, scratch: scratch)
         try vault.files.remove("pending_registration.json")
     }
 
@@ -356,6 +364,7 @@ private struct PushOperation {
             try vault.storeRef(ref, old: try vault.refs.commit(of: ref), new: head, bytes: bytes, scratch: scratch)
         }
         try baselines.accept(head, for: ref, files: vault.files, config: &state.config, scratch: scratch)
+        try vault.recordPushed(state.namedBranch, scratch: scratch)
         try vault.recordSeen([(ref, head, bytes)], at: vault.place(of: remote.location), scratch: scratch)
     }
 

@@ -149,6 +149,21 @@ struct BranchTests {
         #expect(throws: VaultError.coded(.nameTaken)) { try vault.createBranch("other") }
     }
 
+    @Test func `are not told to others before their own push`() async throws {
+        let vault = try scene.open("a")
+        try vault.createBranch("drafts")
+        try commit("two", in: "a")
+        _ = try await vault.push(to: scene.remote())
+        try await scene.clone("b")
+        #expect(try scene.open("b").branches().map(\.name) == ["current"])
+        try vault.renameBranch("drafts", to: "notes")
+        _ = try await vault.pull(from: scene.remote())
+        #expect(try vault.branches().map(\.name) == ["current", "notes"])
+        #expect(try vault.deleteBranch("notes") == .removed)
+        _ = try await vault.pull(from: scene.remote())
+        #expect(try vault.branches().map(\.name) == ["current"])
+    }
+
     @Test func `begin where they are told to`() throws {
         let vault = try scene.open("a")
         try commit("two", in: "a")

@@ -216,6 +216,88 @@ struct MergeTests {
         #expect(try working() == ["p": "ours", "p.conflict": "tracked"])
     }
 
+    // MARK: What a scan does not see
+
+    @Test func `theirs stays in the commit where ours ignores it`() async throws {
+        try await diverge(
+            base: ["a": "base", "old.log": "base"], ours: ["a": "ours", ".gitignore": "*.log\n"],
+            theirs: ["a": "theirs", "run.log": "log", "old.log": "changed", ".env": "secret", "node_modules/x": "x"])
+        _ = try await pull()
+        let vault = try scene.open("b")
+        _ = try vault.resolve(.ours)
+        let made = try #require(try vault.commit().commit)
+        let files = try scene.committedFiles(vault).mapValues { String(decoding: $0, as: UTF8.self) }
+        let theirs = try scene.committedFiles(try scene.open("a"))
+        for path in ["run.log", "old.log"] {
+            #expect(files[path] == theirs[path].map { String(decoding: $0, as: UTF8.self) }, "\(path)")
+        }
+        #expect(files["a"] == "ours" && files["a.conflict"] == nil)
+        #expect(made.parents.count == 2)
+        _ = try await vault.push(to: scene.remote())
+        _ = try await scene.open("a").pull(from: scene.remote())
+        #expect(try working("a")["run.log"] == "log")
+    }
+
+    @Test func `a choice of theirs stands where ours ignores the path`() async throws {
+        try await diverge(
+            base: ["run.log": "base"], ours: ["run.log": nil, ".gitignore": "*.log\n"], theirs: ["run.log": "theirs"])
+        _ = try await pull()
+        let vault = try scene.open("b")
+        _ = try vault.resolve(.theirs)
+        _ = try vault.commit()
+        #expect(try scene.committedFiles(vault)["run.log"] == Array("theirs".utf8))
+    }
+
+    @Test func `an ignored file of one's own at a conflicting path stops it before it begins`() async throws {
+        try await diverge(
+            base: ["run.log": "base"], ours: ["run.log": nil, ".gitignore": "*.log\n"], theirs: ["run.log": "theirs"])
+        try scene.put("my own", at: "run.log", in: "b")
+        await #expect(throws: VaultError.coded(.dirtyTree)) { try await pull() }
+        #expect(try working()["run.log"] == "my own")
+    }
+
+    @Test func `a tracked file that is named like a copy survives a decision`() async throws {
+        try await diverge(
+            base: ["p": "base", "p.conflict": "tracked"], ours: ["p": "ours"], theirs: ["p": "theirs"])
+        _ = try await pull()
+        let vault = try scene.open("b")
+        _ = try vault.resolve(.theirs)
+        #expect(try working() == ["p": "theirs", "p.conflict": "tracked"])
+    }
+
+    @Test func `an end keeps edits of what merged without a conflict, by refusing`() async throws {
+        try await diverge(
+            base: ["p": "base", "b": "base"], ours: ["p": "ours"], theirs: ["p": "theirs", "b": "theirs", "n": "n"])
+        _ = try await pull()
+        try scene.put("edited further", at: "b", in: "b")
+        let vault = try scene.open("b")
+        #expect(throws: VaultError.coded(.dirtyTree)) { try vault.abortMerge() }
+        #expect(try working()["b"] == "edited further")
+        #expect(try vault.isMerging())
+        try scene.put("theirs", at: "b", in: "b")
+        try vault.abortMerge()
+        #expect(try working() == ["p": "ours", "b": "base"])
+    }
+
+    @Test func `an end that was interrupted can only go on`() async throws {
+        try await diverge(
+            base: ["p": "base", "b": "base"], ours: ["p": "ours"], theirs: ["p": "theirs", "b": "theirs"])
+        _ = try await pull()
+        let vault = try scene.open("b")
+        _ = try vault.resolve(.ours)
+        let known = scene.environment
+        let stopping = VaultEnvironment(
+            fileSystem: known.fileSystem, clock: known.clock, random: known.random,
+            failPoints: FailPoints { (_: FailPoint) throws(Errno) in throw .ioError }, pool: known.pool)
+        let other = VaultScene(keys: scene.keys, environment: stopping, base: scene.base)
+        #expect(throws: (any Error).self) { try other.open("b").abortMerge() }
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.commit() }
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.resolve(.ours, paths: paths("p")) }
+        try vault.abortMerge()
+        #expect(try working() == ["p": "ours", "b": "base"])
+        #expect(try !vault.isMerging())
+    }
+
     // MARK: Texts
 
     @Test func `texts changed in different lines merge, unless that is not wanted`() async throws {

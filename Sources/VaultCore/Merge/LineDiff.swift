@@ -110,8 +110,12 @@ struct LineDiff {
         let delta = n - m
         // The place of diagonal 0.
         let zero = m + 1
-        for index in 0..<n + m + 3 {
+        // No search goes further from where it begins than the limit.
+        for index in max(0, zero - Self.costLimit - 1)..<min(n + m + 3, zero + Self.costLimit + 2) {
             forward[index] = Self.unreachable
+        }
+        let end = zero + delta
+        for index in max(0, end - Self.costLimit - 1)..<min(n + m + 3, end + Self.costLimit + 2) {
             backward[index] = -Self.unreachable
         }
         forward[zero] = 0

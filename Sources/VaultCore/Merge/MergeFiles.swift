@@ -29,19 +29,29 @@ struct MergeFiles {
                 "the branch has moved since the merge began, so there is no way back to its beginning",
                 hint: "vaultctl merge --continue")
         }
-        let given = try sides.merge.given ?? referenceTree()
+        let given = try sides.givenTree(scratch)
+        let conflicts = Set(sides.merge.paths)
         // What was there before the merge began is not its own.
         let touched = try TreeDiff(trees: sides.trees).files(sides.ours, given)
             .filter { !sides.merge.kept.contains($0.path) }
         var removed: [VaultPath] = []
         var written: [CheckoutItem] = []
+        // Edits made since to what merged without a conflict are a person's work.
+        var careful: [TreeDifference] = []
         for item in touched {
-            if let old = item.old {
+            let isCopy = item.old == nil && conflicts.contains { item.path.isAtOrBelow($0.copied(for: $0)) }
+            if !isCopy, !conflicts.contains(item.path), try mark(item.path) != nil {
+                careful.append(TreeDifference(path: item.path, old: item.new, new: item.old))
+            } else if let old = item.old {
                 written.append(CheckoutItem(path: item.path, entry: old))
             } else {
                 removed.append(item.path)
             }
         }
+        let plan = try CheckoutGuard(
+            root: vault.layout.root, blobs: BlobReader(store: vault.store, cipher: vault.cipher),
+            pool: vault.environment.pool
+        ).plan(careful)
         // What was decided since goes back too.
         var names = Set(written.map(\.path))
         for path in sides.merge.paths {
@@ -50,24 +60,23 @@ struct MergeFiles {
             }
             removed += try sides.files(at: path, in: sides.theirs).map(\.path).filter { !names.contains($0) }
         }
-        try put(written, removing: removed)
+        // From here on there is no way but to its end, also for the command after one that died.
+        var record = sides.merge
+        record.isEnding = true
+        try record.write(vault.files, scratch: scratch)
+        try put(
+            written + plan.write.map { CheckoutItem(path: $0.path, entry: $0.entry) },
+            removing: removed + plan.remove.map(\.path))
         try MergeState.remove(vault.files)
         return touched.map(\.path)
-    }
-
-    /// What the reference gives the working copy when it stops with conflicts: no texts are merged.
-    private func referenceTree() throws -> ObjectID {
-        let batch = vault.newBatch(width: sides.state.idWidth, scratch: scratch)
-        let merged = try Merger(
-            vault: vault, trees: sides.trees, batch: batch, deflates: sides.state.deflatesBlobs, mergesTexts: false
-        ).merge(base: sides.base, ours: sides.ours, theirs: sides.theirs)
-        try batch.commit()
-        return merged.withCopies
     }
 
     // MARK: Resolving
 
     func resolve(_ choice: Resolution, _ paths: [VaultPath]?) throws -> [Conflict] {
+        guard !sides.merge.isEnding else {
+            throw VaultError(.mergeInProgress, "the merge was being ended", hint: "vaultctl merge --abort")
+        }
         let chosen = paths ?? sides.merge.conflicts
         var conflicts: [MergeConflict] = []
         for path in chosen { conflicts.append(try sides.conflict(path)) }
@@ -76,13 +85,14 @@ struct MergeFiles {
         }
         var merge = sides.merge
         var decided: [Conflict] = []
-        for conflict in conflicts {
-            try decide(conflict, choice)
-            merge.conflicts.removeAll { $0 == conflict.path }
-            if !merge.resolved.contains(conflict.path) { merge.resolved.append(conflict.path) }
-            merge.resolved.sort()
-            try merge.write(vault.files, scratch: scratch)
-            var described = try sides.described(conflict.path)
+        for conflict in conflicts { try decide(conflict, choice) }
+        // Once for all: until then the same decisions may be made again.
+        let settled = Set(chosen)
+        merge.conflicts.removeAll { settled.contains($0) }
+        merge.resolved = Set(merge.resolved).union(settled).sorted()
+        try merge.write(vault.files, scratch: scratch)
+        for path in chosen {
+            var described = try sides.described(path)
             described.isResolved = true
             decided.append(described)
         }
@@ -91,7 +101,10 @@ struct MergeFiles {
 
     private func decide(_ conflict: MergeConflict, _ choice: Resolution) throws {
         let path = conflict.path
-        let copies = try sides.files(at: path, in: sides.theirs).map { $0.path.copied(for: path) }
+        // A tracked file of such a name is no copy.
+        let copies = try sides.files(at: path, in: sides.theirs).map { $0.path.copied(for: path) }.filter { copy in
+            try sides.trees.entry(copy, in: sides.ours) == nil && sides.trees.entry(copy, in: sides.theirs) == nil
+        }
         switch choice {
         case .ours, .theirs:
             let isOurs = if case .ours = choice { true } else { false }
@@ -109,7 +122,10 @@ struct MergeFiles {
                     .refused, "\(path) is not a text on both sides, so there is no union of it", path: path.description)
             }
             let base = try conflict.base.flatMap { try blobs.text($0) } ?? []
-            try put(TextMerge.merge(base: base, ours: ours, theirs: theirs, union: true) ?? ours, at: path)
+            guard let union = TextMerge.merge(base: base, ours: ours, theirs: theirs, union: true) else {
+                throw VaultError(.refused, "\(path) has too many lines for a union", path: path.description)
+            }
+            try put(union, at: path)
             try put([], removing: copies)
         case .content(let bytes):
             try put(bytes, at: path)

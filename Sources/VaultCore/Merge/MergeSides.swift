@@ -76,6 +76,35 @@ struct MergeSides {
             theirs: side(conflict.theirs), verdict: verdict, isResolved: merge.resolved.contains(path))
     }
 
+    /// The tree that the working copy was given when the merge stopped; for a merge that the reference began the one
+    /// that it gives, which merges no texts.
+    func givenTree(_ scratch: ScratchArea) throws -> ObjectID {
+        if let given = merge.given { return given }
+        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
+        let merged = try Merger(
+            vault: vault, trees: trees, batch: batch, deflates: state.deflatesBlobs, mergesTexts: false
+        ).merge(base: base, ours: ours, theirs: theirs)
+        try batch.commit()
+        return merged.withCopies
+    }
+
+    /// The tree whose files the working copy holds once all is decided, but for what was decided: what a scan does not
+    /// see, because it is ignored or can not be stored here, stays as it is there.
+    func decidedTree(_ scratch: ScratchArea) throws -> ObjectID {
+        let given = try givenTree(scratch)
+        var edits: [TreeEditor.Edit] = []
+        for path in merge.resolved where try trees.entry(path, in: given) == nil {
+            // Deleted here and changed there: tracked, so that a choice of theirs is found whatever the ignore rules.
+            guard let entry = try trees.entry(path, in: theirs)?.file else { continue }
+            edits.append(TreeEditor.Edit(path: path, entry: entry))
+        }
+        guard !edits.isEmpty else { return given }
+        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
+        let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch).apply(edits, to: given)
+        try batch.commit()
+        return tree
+    }
+
     /// The files at or below a path in a tree.
     func files(at path: VaultPath, in tree: ObjectID) throws(VaultError) -> [CheckoutItem] {
         switch try trees.entry(path, in: tree) {

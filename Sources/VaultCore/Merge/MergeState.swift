@@ -20,6 +20,8 @@ struct MergeState: Sendable, Equatable {
     var kept: Set<VaultPath> = []
     /// The message of the commit to come.
     var message: String?
+    /// It is being ended; only that can go on.
+    var isEnding = false
 
     static let fileName = "merge_state.json"
     private static let ownName = "merge.json"
@@ -58,6 +60,7 @@ struct MergeState: Sendable, Equatable {
             state.given = own["given"]?.text.flatMap { try? ObjectID($0) }
             state.kept = Set(paths(own["kept"]))
             state.message = own["message"]?.text
+            state.isEnding = own["ending"]?.boolean == true
         }
         return state
     }
@@ -85,6 +88,7 @@ struct MergeState: Sendable, Equatable {
                 JSONMember(name: "theirs", value: .optional(theirs?.text)),
                 JSONMember(name: "given", value: .optional(given?.text)),
                 JSONMember(name: "message", value: .optional(message)),
+                JSONMember(name: "ending", value: .bool(isEnding)),
                 JSONMember(name: "kept", value: encoded(kept.sorted())),
                 JSONMember(name: "paths", value: encoded(paths)),
             ], scratch: scratch)
@@ -100,6 +104,38 @@ struct MergeState: Sendable, Equatable {
                 JSONMember(name: "conflict_paths", value: texts(conflicts)),
                 JSONMember(name: "resolved_paths", value: texts(resolved)),
             ]), scratch: scratch)
+    }
+
+    // MARK: Ending
+
+    /// Refuses a commit that would end a merge which is not ready.
+    func requireReady(
+        for options: CommitOptions, at head: ObjectID?, _ graph: CommitGraph
+    ) throws(VaultError) {
+        guard !isEnding else {
+            throw VaultError(.mergeInProgress, "the merge was being ended", hint: "vaultctl merge --abort")
+        }
+        if let first = conflicts.first {
+            let more = conflicts.count > 1 ? " and \(conflicts.count - 1) more" : ""
+            throw VaultError(
+                .conflicts, "the merge has unresolved conflicts: \(first)\(more)", hint: "vaultctl resolve --list",
+                path: first.description)
+        }
+        guard options.paths.isEmpty, !options.amend else {
+            throw VaultError(
+                .mergeInProgress, "a merge is in progress, and its commit takes everything",
+                hint: "vaultctl merge --continue")
+        }
+        var goesOn = theirs != nil
+        if let ours, let head, ours != head {
+            // The reference takes no lock and commits during a merge.
+            goesOn = try graph.isAncestor(ours, of: head)
+        }
+        guard goesOn else {
+            throw VaultError(
+                .mergeInProgress, "the branch has moved since the merge began; its commit would undo that",
+                hint: "finish or abort it with the tool that started it")
+        }
     }
 
     /// Ends a merge; the shared file goes first.

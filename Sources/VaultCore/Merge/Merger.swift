@@ -57,7 +57,8 @@ struct Merger {
         }
         guard !settled.isEmpty else { return }
         result.conflicts.removeAll { settled.contains($0.path) }
-        result.copies.removeAll { copy in settled.contains { $0.copied(for: $0) == copy.path } }
+        let copies = Set(settled.map { $0.copied(for: $0) })
+        result.copies.removeAll { copies.contains($0.path) }
         result.edits.sort { $0.path < $1.path }
     }
 

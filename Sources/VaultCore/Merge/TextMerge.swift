@@ -5,6 +5,9 @@ enum TextMerge {
     /// Texts up to this size are merged; more would not be read by a person either.
     static let sizeLimit = 8 << 20
 
+    /// Texts of more lines are not merged: that takes too long, and too much memory.
+    private static let lineLimit = 500_000
+
     /// Whether bytes are text: UTF-8 without NUL (spec 05 §8).
     static func isText(_ bytes: [UInt8]) -> Bool {
         !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
@@ -13,12 +16,14 @@ enum TextMerge {
     /// The text with the changes of both sides, or nil where they changed the same lines, or lines that touch,
     /// differently.
     ///
-    /// * `union`: Where they did, take the lines of both, ours first, so that it is never nil.
+    /// * `union`: Where they did, take the lines of both, ours first.
+    /// - Returns: Nil also for texts of too many lines.
     static func merge(base: [UInt8], ours: [UInt8], theirs: [UInt8], union: Bool = false) -> [UInt8]? {
         var table = LineTable()
         let (baseLines, baseNumbers) = table.lines(of: base)
         let (ourLines, ourNumbers) = table.lines(of: ours)
         let (theirLines, theirNumbers) = table.lines(of: theirs)
+        guard max(baseLines.count, ourLines.count, theirLines.count) <= lineLimit else { return nil }
         let our = LineDiff.hunks(baseNumbers, ourNumbers)
         let their = LineDiff.hunks(baseNumbers, theirNumbers)
         var result: [UInt8] = []

@@ -12,24 +12,25 @@ struct SwapProof {
 
     /// Reads a ref once more.
     ///
-    /// - Returns: False when it names a commit that does not contain `head`, which is then lost to others. True also
-    ///   when the remote can not be asked: it did report the swap.
+    /// - Returns: False when it does not name a commit of which it can be shown that it contains `head`, which may then
+    ///   be lost to others. True also when the remote can not be asked: it did report the swap.
     func stands(_ head: ObjectID, at ref: RefID, width: IDWidth) async throws -> Bool {
-        let found: Bool
+        let found: RemoteFile?
         do {
-            found = try await contains(head, at: ref, width: width)
+            found = try await remote.readAll([.ref(ref)])[.ref(ref)]
         } catch let error as VaultError {
             observer.warning("pushed, but it could not be read back: \(error.message)")
             return true
         }
-        return found
+        guard case .content(let bytes)? = found, let there = try? vault.refs.decode(bytes, of: ref) else {
+            return false
+        }
+        if there == head { return true }
+        return (try? await contains(head, in: there, width: width)) ?? false
     }
 
-    private func contains(_ head: ObjectID, at ref: RefID, width: IDWidth) async throws -> Bool {
-        guard case .content(let bytes)? = try await remote.readAll([.ref(ref)])[.ref(ref)] else { return false }
-        guard let there = try vault.refs.decode(bytes, of: ref) else { return false }
-        if there == head { return true }
-        // Somebody may have pushed on top meanwhile. Their commits are looked at and not kept.
+    /// Whether somebody has pushed on top meanwhile; their commits are looked at and not kept.
+    private func contains(_ head: ObjectID, in there: ObjectID, width: IDWidth) async throws -> Bool {
         let batch = vault.newBatch(width: width, scratch: scratch)
         let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: SilentObserver())
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher, boundaries: boundaries)

@@ -6,9 +6,13 @@ extension Vault {
     ///
     /// When the cache belongs to another tree the head's trees are read and the cache's numbers carried over.
     func trackedFiles(of head: ObjectID?, graph: CommitGraph, trees: TreeReader) throws(VaultError) -> StatCache {
-        let cached = StatCache.load(layout: layout)
         guard let head else { return StatCache(tree: nil, entries: []) }
-        let tree = try graph.tree(of: head)
+        return try trackedFiles(in: try graph.tree(of: head), trees: trees)
+    }
+
+    /// The files of a tree, likewise.
+    func trackedFiles(in tree: ObjectID, trees: TreeReader) throws(VaultError) -> StatCache {
+        let cached = StatCache.load(layout: layout)
         if let cached, cached.tree == tree { return cached }
         let files = try trees.files(tree)
         return (cached ?? StatCache(tree: nil, entries: [])).rebased(on: files, tree: tree)

@@ -66,10 +66,7 @@ struct WorkingCopyMove {
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
         // The guard reads what the move touches.
         let dirty = looksAround ? try vault.look(tracked, skipping: Set(differences.map(\.path))) : nil
-        if let dirty, !mustBeClean.isEmpty {
-            let inTheWay = dirty.paths.filter { path in mustBeClean.contains { path.isAtOrBelow($0) } }
-            guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(inTheWay) }
-        }
+        if let dirty, !mustBeClean.isEmpty { try check(mustBeClean, dirty, from) }
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
@@ -90,10 +87,7 @@ struct WorkingCopyMove {
         } catch let error as VaultError where !error.isOfTheDisk {
             // What stopped the move will not go away by itself: the files get their old content back now. After a
             // failing disk nothing more is written; the journal tells the next command.
-            do {
-                try undo(plan, of: differences, notStored)
-                try abandon()
-            } catch {}
+            try? undo(plan, of: differences, notStored, abandon)
             throw error
         }
         let before = notStored
@@ -117,6 +111,34 @@ struct WorkingCopyMove {
             keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
     }
 
+    /// Refuses uncommitted work at or below paths, ignored files included.
+    private func check(_ paths: [VaultPath], _ dirty: WorkingChanges, _ head: ObjectID?) throws {
+        let known = Set(paths)
+        var inTheWay = dirty.paths.filter { path in
+            var place: VaultPath? = path
+            while let next = place {
+                if known.contains(next) { return true }
+                place = next.parent
+            }
+            return false
+        }
+        for path in paths where try head.map({ try trees.entry(path, in: $0) == nil }) ?? true {
+            let isThere = try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
+                do throws(Errno) {
+                    let folder = try vault.layout.root.openDirectory(beneath: path.parent?.bytes ?? [])
+                    return try folder.statusIfPresent(of: path.lastSegment).map { $0.kind != .directory } ?? false
+                } catch {
+                    switch error {
+                    case .noSuchFile, .notADirectory, .tooManyLinks, .nameTooLong: return false
+                    default: throw error
+                    }
+                }
+            }
+            if isThere, !inTheWay.contains(path) { inTheWay.append(path) }
+        }
+        guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(inTheWay.sorted()) }
+    }
+
     private var blobs: BlobReader { BlobReader(store: vault.store, cipher: vault.cipher) }
 
     private func carryOut(_ plan: CheckoutGuard.Plan) throws -> Checkout.Outcome {
@@ -132,30 +154,36 @@ struct WorkingCopyMove {
     }
 
     private func undo(
-        _ plan: CheckoutGuard.Plan, of differences: [TreeDifference], _ notStored: Set<VaultPath>
+        _ plan: CheckoutGuard.Plan, of differences: [TreeDifference], _ notStored: Set<VaultPath>,
+        _ abandon: () throws -> Void = {}
     ) throws {
         let touched = Set(plan.write.map(\.path) + plan.remove.map(\.path))
-        try undo(differences.filter { touched.contains($0.path) }, notStored)
+        try undo(differences.filter { touched.contains($0.path) }, notStored, abandon)
     }
 
     /// Gives the files that a move has reached their old content back, and ends the move.
-    private func undo(_ differences: [TreeDifference], _ notStored: Set<VaultPath>) throws {
+    ///
+    /// * `abandon`: Called while the journal still stands: without it a record that stays would be taken for done.
+    private func undo(
+        _ differences: [TreeDifference], _ notStored: Set<VaultPath>, _ abandon: () throws -> Void = {}
+    ) throws {
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
         try requireBlobs(plan.write)
         _ = try carryOut(plan)
+        try abandon()
         try Journal.remove(vault.files)
     }
 
     /// Undoes an interrupted move to a tree.
-    func undo(moveTo target: ObjectID) throws {
+    func undo(moveTo target: ObjectID, abandon: () throws -> Void = {}) throws {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         // What had the new content before the move began is nothing that it did.
         let kept = interrupted?.kept ?? []
         let differences = try TreeDiff(trees: trees).files(from, target)
-        try undo(differences.filter { !kept.contains($0.path) }, vault.notStored())
+        try undo(differences.filter { !kept.contains($0.path) }, vault.notStored(), abandon)
     }
 
     private func requireBlobs(_ items: [CheckoutItem]) throws(VaultError) {
@@ -241,11 +269,13 @@ extension Vault {
     /// Finishes what a merge that stops with conflicts had begun to write; it has touched nothing before its record.
     private func settleMerge(_ journal: Journal, _ move: WorkingCopyMove) throws {
         guard try MergeState.read(files)?.given == journal.to else { return try Journal.remove(files) }
+        func abandon() throws { try MergeState.remove(files) }
         do {
-            _ = try move.stop(with: journal.to, verb: journal.verb, conflicts: [], begin: { _ in }, abandon: {})
+            _ = try move.stop(
+                with: journal.to, verb: journal.verb, conflicts: [], begin: { _ in }, abandon: abandon)
         } catch let error as VaultError where !error.isOfTheDisk {
-            try move.undo(moveTo: journal.to)
-            try MergeState.remove(files)
+            guard try Journal.read(files) != nil else { return }
+            try move.undo(moveTo: journal.to, abandon: abandon)
         }
     }
 }
