@@ -135,35 +135,13 @@ struct StashTests {
         }
     }
 
-    /// Runs something, and looks at what a crash of the machine at each of its changes leaves.
-    private func crashing(
-        _ body: (Vault) throws -> Void, afterwards check: (Vault, VaultScene, String) throws -> Void
-    ) throws {
-        try memory.openDirectory("/").syncFileSystem()
-        let random = SeededRandom(seed: 77)
-        let moments = Locked<[CrashState]>([])
-        let disk = CrashFileSystem(memory.afterKill()) { state in moments.withLock { $0.append(state) } }
-        try body(try VaultScene(keys: try SceneKeys.shared(), on: disk, seed: 16).open("a"))
-        for (position, state) in moments.withLock({ $0 }).enumerated() {
-            let isWrite = state.isWrite
-            var fates: [[CrashState.Fate]] = [isWrite.map { _ in .lost }, isWrite.map { $0 ? .lost : .kept }]
-            for _ in 0..<6 {
-                fates.append(isWrite.map { $0 ? .allCases[random.below(4)] : .allCases[random.below(2)] })
-            }
-            for fate in fates {
-                let after = VaultScene(keys: try SceneKeys.shared(), on: state.afterCrash(fate), seed: 17)
-                try check(try after.open("a"), after, "change \(position), \(fate.map(\.rawValue))")
-            }
-        }
-    }
-
     private func working(_ scene: VaultScene) throws -> [String: String] {
         try scene.workingFiles("a").mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test func `loses nothing when the machine goes down`() throws {
         let edited = try edit()
-        try crashing {
+        try CrashLook(memory).run {
             _ = try $0.stash()
         } afterwards: { vault, scene, what in
             if try !vault.stashes().isEmpty { _ = try vault.applyStash(0, drop: true) }
@@ -175,7 +153,7 @@ struct StashTests {
     @Test func `comes back whole when the machine goes down`() throws {
         let edited = try edit()
         _ = try vault.stash()
-        try crashing {
+        try CrashLook(memory).run {
             _ = try $0.applyStash(0, drop: true)
         } afterwards: { vault, scene, what in
             if try !vault.stashes().isEmpty { _ = try vault.applyStash(0, drop: true) }

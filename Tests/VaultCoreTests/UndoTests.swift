@@ -64,6 +64,27 @@ struct UndoTests {
         #expect(throws: VaultError.coded(.revisionNotFound)) { try vault.restore(paths("f"), from: .revision("nope")) }
     }
 
+    @Test func `restore takes either side of a merge, and everything else waits for its end`() throws {
+        _ = try vault.switchBranch(to: "side", creating: true)
+        try scene.put("theirs", at: "f", in: "a")
+        _ = try vault.commit()
+        _ = try vault.switchBranch(to: "current")
+        try scene.put("ours", at: "f", in: "a")
+        _ = try vault.commit()
+        #expect(try vault.merge("side").outcome == .conflicts)
+        #expect(try vault.restore(paths("f"), from: .theirs).written == (try paths("f")))
+        #expect(try working() == ["f": "theirs", "f.conflict": "theirs", "d/g": "three\n"])
+        #expect(try vault.restore(paths("f"), from: .ours).kept == (try paths("f")))
+        #expect(try vault.restore(paths("f"), from: .ours, discards: true).written == (try paths("f")))
+        #expect(try vault.conflicts().map(\.isResolved) == [false])
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.reset() }
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.undo() }
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.revert("HEAD") }
+        #expect(throws: VaultError.coded(.mergeInProgress)) { try vault.stash() }
+        try vault.abortMerge()
+        #expect(try working() == ["f": "ours", "d/g": "three\n"])
+    }
+
     // MARK: reset
 
     @Test func `a soft reset keeps every file`() throws {
@@ -117,6 +138,41 @@ struct UndoTests {
         #expect(head == heads[0] || head == heads[2])
         #expect(try again.status().isClean)
         #expect(try working() == (head == heads[0] ? ["f": "one\n"] : ["f": "two\n", "d/g": "three\n"]))
+    }
+
+    @Test func `a hard reset loses nothing when the machine goes down`() throws {
+        try scene.put("edited", at: "f", in: "a")
+        try scene.remove("d/g", in: "a")
+        try scene.put("mine", at: "loose", in: "a")
+        try CrashLook(memory).run {
+            _ = try $0.reset(to: "HEAD~2", ResetOptions(hard: true, stashesEdits: true))
+        } afterwards: { vault, scene, what in
+            // Any writing command settles what was interrupted.
+            let settled = try vault.reset().new
+            #expect(settled == heads[0] || settled == heads[2], "\(what)")
+            if settled == heads[0] {
+                #expect(try vault.status().changes == Changes(added: paths("loose")), "\(what)")
+                _ = try vault.reset(to: heads[2].text, ResetOptions(hard: true))
+            }
+            if try !vault.stashes().isEmpty { _ = try vault.applyStash(0, drop: true) }
+            let found = try scene.workingFiles("a").mapValues { String(decoding: $0, as: UTF8.self) }
+            #expect(found == ["f": "edited", "loose": "mine"], "\(what)")
+        }
+    }
+
+    @Test func `an undo and a revert are done or not done when the machine goes down`() throws {
+        try scene.put("mine", at: "loose", in: "a")
+        let old = ["f": "two\n", "d/g": "three\n", "loose": "mine"]
+        let undone = ["f": "two\n", "loose": "mine"]
+        let operations: [(Vault) throws -> Void] = [{ _ = try $0.undo() }, { _ = try $0.revert("HEAD") }]
+        for operation in operations {
+            try CrashLook(memory).run(operation) { vault, scene, what in
+                let head = try vault.reset().new
+                let found = try scene.workingFiles("a").mapValues { String(decoding: $0, as: UTF8.self) }
+                #expect(found == (head == heads[2] ? old : undone), "\(what)")
+                #expect(try vault.status().changes == Changes(added: paths("loose")), "\(what)")
+            }
+        }
     }
 
     // MARK: undo and reflog
