@@ -123,7 +123,8 @@ package final class VaultServer: Sendable {
         service.log?.reopen()
         guard let path = configuration.tokens else { return }
         do throws(VaultError) {
-            service.access.replace(try TokenFile(path, fileSystem: configuration.environment.fileSystem))
+            service.access.replace(
+                try TokenFile(path, fileSystem: configuration.environment.fileSystem, mayBeEmpty: true))
         } catch {
             configuration.report("the tokens stay as they were: \(error.message)")
         }

@@ -87,6 +87,21 @@ struct HostileServerTests {
         }
     }
 
+    @Test(arguments: ["This server is read-only", "This vault is read-only here"])
+    func `takes no writes at all, and is not taken for one with another key`(detail: String) async throws {
+        let server = try StandIn()
+        try await server.fault([
+            "match": .string("batch"), "status": .integer(403), "count": .integer(9),
+            "body": .string("{\"detail\":\"\(detail)\"}"),
+        ])
+        let bytes: [UInt8] = [1, 2, 3]
+        let object = ObjectID(digest: try SHA256.hash(bytes.span), width: .short)
+        let batch = try WriteBatch([.object(object, Large(bytes: bytes))])
+        await #expect(throws: VaultError(.readOnlyRemote, "")) {
+            try await HTTPRemote.test(server.url, id).apply(batch, authorization: authorization)
+        }
+    }
+
     @Test func `is gone in the middle of a head, and is asked again`() async throws {
         let server = try StandIn()
         let file = FileID.object(try ObjectID("obj-cas-imm-0123456789ab"))

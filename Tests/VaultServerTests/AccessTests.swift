@@ -70,6 +70,17 @@ struct AccessTests {
         #expect(try file.name(of: "") == nil)
     }
 
+    @Test("a file whose last token was taken back lets nobody in")
+    func noToken() throws {
+        let made = try TokenFile.make(name: "laptop", random: SeededRandom(seed: 1))
+        for text in ["", "# none\n"] {
+            let file = try TokenFile(Array(text.utf8), mayBeEmpty: true)
+            #expect(try file.name(of: made.token) == nil)
+            #expect(try file.name(of: "") == nil)
+        }
+        #expect(throws: VaultError.self) { try TokenFile(Array("name".utf8), mayBeEmpty: true) }
+    }
+
     @Test("a read-only server writes nothing and makes nothing")
     func readOnly() throws {
         let server = try TestServer { configuration, _ in configuration.isReadOnly = true }

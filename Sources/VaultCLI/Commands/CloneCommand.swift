@@ -75,7 +75,8 @@ enum CloneCommand {
                 from: remote, key: key, to: directory, options: options, environment: call.surroundings.vault,
                 observer: observer)
         } catch {
-            if options.keepPartial || options.resumes {
+            let wasBegun = (error as? VaultError)?.code != .directoryNotEmpty
+            if wasBegun, options.keepPartial || options.resumes {
                 call.messages.note("what was fetched is kept; the same command with --resume goes on from there")
             }
             throw error

@@ -8,7 +8,9 @@ enum MergeCommand {
     static let noFastForward = OptionSpec.flag("--no-ff", help: "make a merge commit also where none is needed")
     static let abort = OptionSpec.flag(
         "--abort", help: "end the merge in progress and give its files back what they held before")
-    static let proceed = OptionSpec.flag("--continue", help: "commit the merge in progress, once all is resolved")
+    static let proceed = OptionSpec.flag(
+        "--continue",
+        help: "commit the merge in progress, once all is resolved; like every commit it takes the whole working copy")
 
     static let verb = Verb(
         words: ["merge"], group: .branches, summary: "join another branch into this one",

@@ -248,6 +248,6 @@ struct ClosureFetcher {
         let first = missing.first?.text ?? ""
         return VaultError(
             .objectMissing, "\(fetcher.remote.location) lacks the \(what) \(first)\(more)",
-            hint: "whoever has a complete clone can push again, or repair it with vaultctl fsck", object: first)
+            hint: "whoever has a complete clone can publish the vault to a new place with push --server", object: first)
     }
 }

@@ -61,6 +61,9 @@ struct ServerErrors: Sendable {
             }
             return VaultError(
                 .tokenMissing, "\(location) wants an access token", hint: "--token-file F gives one; --save keeps it")
+        case 403 where writes && Self.detail(response)?.lowercased().contains("read-only") == true:
+            return VaultError(
+                .readOnlyRemote, "\(location) takes no writes\(said)", hint: "publish elsewhere, or ask its keeper")
         case 403 where writes:
             return VaultError(
                 .keyWrong,

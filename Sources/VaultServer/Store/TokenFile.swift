@@ -11,8 +11,9 @@ package struct TokenFile: Sendable {
 
     /// Reads the lines.
     ///
+    /// * `mayBeEmpty`: Take a file without a token, which lets nobody in: the last one may have been taken back.
     /// - Throws: `usage` for a line that is none, two lines of one name, or no line at all.
-    package init(_ bytes: [UInt8]) throws(VaultError) {
+    package init(_ bytes: [UInt8], mayBeEmpty: Bool = false) throws(VaultError) {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw Self.malformed("it is not UTF-8") }
         var entries: [(name: String, hash: [UInt8])] = []
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
@@ -26,12 +27,14 @@ package struct TokenFile: Sendable {
             }
             entries.append((String(first), hash))
         }
-        guard !entries.isEmpty else { throw Self.malformed("it holds no token") }
+        guard mayBeEmpty || !entries.isEmpty else { throw Self.malformed("it holds no token") }
         self.entries = entries
     }
 
     /// Reads a file, which others than its owner must not be able to change.
-    package init(_ path: FilePath, fileSystem: any FileSystem) throws(VaultError) {
+    package init(
+        _ path: FilePath, fileSystem: any FileSystem, mayBeEmpty: Bool = false
+    ) throws(VaultError) {
         let bytes: [UInt8]
         let mode: UInt32
         do throws(Errno) {
@@ -44,7 +47,7 @@ package struct TokenFile: Sendable {
             throw VaultError(
                 .refused, "the token file \(path) can be written by other users", hint: "chmod go-w \(path)")
         }
-        try self.init(bytes)
+        try self.init(bytes, mayBeEmpty: mayBeEmpty)
     }
 
     private static func malformed(_ what: String) -> VaultError {
