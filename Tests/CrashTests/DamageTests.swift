@@ -100,7 +100,7 @@ struct Damage: Sendable {
         var found: [[UInt8]] = []
         // Every variant of the vault key, or of the keys derived from it, costs two key derivations.
         let isDear = target.kind == .vaultKey || target.path.hasSuffix("/derived-keys")
-        let step = Campaign.number("VAULT_DAMAGE_STEP", short: isDear ? 200 : 61, full: isDear ? 5 : 1)
+        let step = Campaign.number("VAULT_DAMAGE_STEP", short: isDear ? 200 : 53, full: isDear ? 5 : 1)
         var bit = random.below(step)
         while bit < target.bytes.count * 8 {
             var bytes = target.bytes

@@ -105,7 +105,7 @@ struct ArgumentParserTests {
             (["keys"], "'keys' needs an action: show, derive, classify or token"),
             (["log", "HEAD", "a.txt"], "'log' does not take the argument 'a.txt' (paths stand after '--')"),
             (["--"], "'--' stands before any verb"),
-            (["diff"], "unknown verb 'diff'"),
+            (["blame"], "unknown verb 'blame'"),
             (
                 ["push", "--token-files", "x"],
                 "unknown option '--token-files' for 'push'; did you mean '--token-file'?"
