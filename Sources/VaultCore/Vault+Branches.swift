@@ -43,7 +43,7 @@ extension Vault {
     ) throws -> (branch: BranchRecord, head: ObjectID) {
         let state = try loadState()
         try Self.checkWritable(state.index)
-        try refusePartial(state.config, "make branches")
+        try refusePacks(state.config, "make branches")
         try checkName(name, state.index)
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let head = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision ?? "HEAD")
@@ -159,7 +159,7 @@ extension Vault {
         try requireWritable("switch branches")
         let lock = try lock(settling: true)
         try refuseDuringMerge()
-        try refusePartial(try loadState().config, "switch branches")
+        try refusePacks(try loadState().config, "switch branches")
         if creating { _ = try create(name, at: revision, lock.scratch) }
         let state = try loadState()
         let target = try named(name, state.index)
@@ -173,7 +173,7 @@ extension Vault {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let (branch, head) = try cloneBranch(for: target, state, graph, lock.scratch)
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer)
         let outcome = try move.run(to: head, verb: "switch", branch: branch.branchID) {
             try workOn(branch.branchID, scratch: lock.scratch)

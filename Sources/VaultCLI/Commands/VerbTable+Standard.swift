@@ -6,11 +6,11 @@ extension VerbTable {
             InitCommand.verb, CloneCommand.verb,
             StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
             ListCommand.verb, CatCommand.verb, WriteCommand.verb, RemoveCommand.verb, MoveCommand.verb,
-            CheckIgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
+            CheckIgnoreCommand.verb, IgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
             RevertCommand.verb,
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
-        ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
+        ] + SparseCommand.verbs + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
             InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
         ]
             + KeysCommand.verbs

@@ -154,9 +154,12 @@ public struct StatusOptions: Sendable {
     public var paths: [VaultPath]
     /// Fill `StatusReport.ignored`.
     public var includeIgnored: Bool
+    /// Compare with what is known of this address instead of with the recorded remote.
+    public var remoteURL: String?
 
     /// Makes one from its parts.
-    public init(paths: [VaultPath] = [], includeIgnored: Bool = false) {
+    public init(paths: [VaultPath] = [], includeIgnored: Bool = false, remoteURL: String? = nil) {
+        self.remoteURL = remoteURL
         self.paths = paths
         self.includeIgnored = includeIgnored
     }

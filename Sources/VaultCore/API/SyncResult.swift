@@ -45,12 +45,21 @@ public struct CloneOptions: Sendable {
     public var keepPartial: Bool
     /// Go on with what an interrupted clone to the same place left, also one that was killed; implies `keepPartial`.
     public var resumes: Bool
+    /// Hold these folders only; empty means the whole vault.
+    public var scope: [VaultPath]
+    /// Fetch no more than so many levels of commits; nil means all history.
+    public var depth: Int?
+    /// Fetch history and folders, and put no file into the working copy; contents come when they are wanted.
+    public var noCheckout: Bool
 
     /// Makes one from its parts.
     public init(
         bare: Bool = false, readOnly: Bool = false, server: String? = nil, keepPartial: Bool = false,
-        resumes: Bool = false
+        resumes: Bool = false, scope: [VaultPath] = [], depth: Int? = nil, noCheckout: Bool = false
     ) {
+        self.scope = scope
+        self.depth = depth
+        self.noCheckout = noCheckout
         self.resumes = resumes
         self.bare = bare
         self.readOnly = readOnly
@@ -197,6 +206,31 @@ public struct PullResult: Sendable {
     public var conflicts: [VaultPath]
 }
 
+/// What `Vault.fetch` brings.
+public struct FetchOptions: Sendable {
+    /// Every named branch, not only the one that is worked on.
+    public var all: Bool
+    /// Forget what was seen of branches that the remote does not have any more.
+    public var prunes: Bool
+    /// Bring all history behind the commits at which it ends in a shallow clone.
+    public var unshallow: Bool
+    /// Bring so many levels of it.
+    public var deepen: Int?
+    /// Check the signatures of the commits that come.
+    public var verifies: Bool
+
+    /// Makes one from its parts.
+    public init(
+        all: Bool = false, prunes: Bool = false, unshallow: Bool = false, deepen: Int? = nil, verifies: Bool = false
+    ) {
+        self.all = all
+        self.prunes = prunes
+        self.unshallow = unshallow
+        self.deepen = deepen
+        self.verifies = verifies
+    }
+}
+
 /// The answer of `Vault.fetch`.
 public struct FetchResult: Sendable {
     /// A remote branch and where it went.
@@ -216,6 +250,10 @@ public struct FetchResult: Sendable {
     public var objects: Int
     /// Bytes of these objects.
     public var bytes: Int64
+    /// Branches that the remote does not have any more, and that were forgotten.
+    public var pruned: [String] = []
+    /// The commits at which history ends in this clone; none where all of it is here.
+    public var boundary: [ObjectID] = []
 }
 
 /// What `Vault.fsck` checks.
@@ -312,6 +350,8 @@ public struct FsckReport: Sendable {
     public var broken: [Finding]
     /// Objects held that nothing reaches.
     public var dangling: Int
+    /// Contents and folders that a partial clone leaves at the remote.
+    public var absent = 0
     /// The signatures.
     public var signatures: Signatures
     /// Objects that were fetched again.

@@ -13,11 +13,14 @@ final class TreeReader: Sendable {
     private let store: any ObjectReading
     private let cipher: VaultCipher
     private let cache = Locked<[ObjectID: TreeObject]>([:])
+    /// The folders that are walked into, and whose files are given.
+    let scope: Scope
     private static let cachedTrees = 4096
 
-    init(store: any ObjectReading, cipher: VaultCipher) {
+    init(store: any ObjectReading, cipher: VaultCipher, scope: Scope = .whole) {
         self.store = store
         self.cipher = cipher
+        self.scope = scope
     }
 
     func tree(_ id: ObjectID) throws(VaultError) -> TreeObject {
@@ -38,18 +41,15 @@ final class TreeReader: Sendable {
         }
     }
 
-    /// All files of a tree, sorted by the bytes of their paths.
+    /// All files of a tree that are in the scope, sorted by the bytes of their paths.
     ///
-    /// * `scope`: Only files at or below this path.
+    /// * `folder`: Where the tree stands; the paths begin there. Nil means it is a root.
     /// - Throws: `unsafePath` when an entry's name can not stand in a working copy, `objectCorrupt` when folders
     ///   nest deeper than the format's limit here.
-    func files(_ root: ObjectID, below scope: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {
+    func files(_ root: ObjectID, in folder: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {
         var files: [TrackedFile] = []
-        try walk(root) { path, target throws(VaultError) in
-            if let scope, !path.overlaps(scope) { return false }
-            if case .file(let entry) = target, scope.map({ path.isAtOrBelow($0) }) ?? true {
-                files.append(TrackedFile(path: path, entry: entry))
-            }
+        try walk(root, in: folder) { path, target throws(VaultError) in
+            if case .file(let entry) = target, scope.holds(path) { files.append(TrackedFile(path: path, entry: entry)) }
             return true
         }
         // Files before folders in every tree, so the order of the walk is not that of whole paths.
@@ -57,11 +57,15 @@ final class TreeReader: Sendable {
         return files
     }
 
-    /// Calls `visit` for every file and folder, with its full path; false keeps it out of a folder.
+    /// Calls `visit` for every file and folder, with its full path; false keeps it out of a folder, as do the limits of
+    /// the scope.
+    ///
+    /// * `folder`: Where the tree stands; nil means it is a root.
     func walk(
-        _ root: ObjectID, _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
+        _ root: ObjectID, in folder: VaultPath? = nil,
+        _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
     ) throws(VaultError) {
-        var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, nil, 0)]
+        var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, folder, 0)]
         var paths = 0
         while let next = pending.popLast() {
             guard next.depth <= Limits.treeDepth else {
@@ -73,7 +77,9 @@ final class TreeReader: Sendable {
                 paths += 1
                 guard paths <= Limits.treePaths else { throw Self.tooMany(root) }
                 let path = try Self.path(next.prefix, entry.name, isFolder: entry.target.folder != nil)
-                guard try visit(path, entry.target), case .folder(let id) = entry.target else { continue }
+                guard try visit(path, entry.target), case .folder(let id) = entry.target, scope.enters(path) else {
+                    continue
+                }
                 pending.append((id, path, next.depth + 1))
             }
         }

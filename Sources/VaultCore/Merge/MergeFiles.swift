@@ -38,9 +38,16 @@ struct MergeFiles {
         var written: [CheckoutItem] = []
         // Edits made since to what merged without a conflict are a person's work.
         var careful: [TreeDifference] = []
+        let selection = vault.part.isSparse ? try Selection.read(vault.files) : nil
         for item in touched {
             let isCopy = item.old == nil && conflicts.contains { item.path.isAtOrBelow($0.copied(for: $0)) }
-            if !isCopy, !conflicts.contains(item.path), try mark(item.path) != nil {
+            let isPlain = !isCopy && !conflicts.contains(item.path)
+            if isPlain, let selection, let old = item.old, try mark(item.path) == nil,
+                try !vault.isWritten(item.path, old.blobID, selection)
+            {
+                continue  // never was in this working copy
+            }
+            if isPlain, try mark(item.path) != nil {
                 careful.append(TreeDifference(path: item.path, old: item.new, new: item.old))
             } else if let old = item.old {
                 written.append(CheckoutItem(path: item.path, entry: old))

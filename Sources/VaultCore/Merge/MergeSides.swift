@@ -20,7 +20,7 @@ struct MergeSides {
         state = try vault.loadState()
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        trees = vault.treeReader()
         base = try merge.base.map { (id) throws(VaultError) in try graph.tree(of: id) }
         ours = try graph.tree(of: ourCommit)
         theirs = try graph.tree(of: theirCommit)
@@ -110,7 +110,7 @@ struct MergeSides {
         switch try trees.entry(path, in: tree) {
         case .file(let entry)?: return [CheckoutItem(path: path, entry: entry)]
         case .folder(let id)?:
-            return try trees.files(id).map { CheckoutItem(path: path.joined($0.path), entry: $0.entry) }
+            return try trees.files(id, in: path).map { CheckoutItem(path: $0.path, entry: $0.entry) }
         case nil: return []
         }
     }

@@ -17,7 +17,7 @@ extension Vault {
         try refuseDuringMerge()
         let state = try loadState()
         try Self.checkWritable(state.index)
-        try refusePartial(state.config, "revert")
+        try refusePacks(state.config, "revert")
         guard let branch = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }
@@ -34,7 +34,7 @@ extension Vault {
                 hint: "revert the commits of one side", object: target.text)
         }
         let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
-        let trees = TreeReader(store: StagedStore(store: store, batch: batch), cipher: cipher)
+        let trees = treeReader(StagedStore(store: store, batch: batch))
         let before =
             if let parent = undone.parents.first {
                 try graph.tree(of: parent)
@@ -64,7 +64,7 @@ extension Vault {
             .build(tree: merged.tree, parents: [head], message: text, timeMs: commitTimeMs(), batch: batch)
         try batch.commit()
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer)
         let scratch = lock.scratch
         let outcome = try move.run(to: id, verb: "revert") {
