@@ -11,7 +11,7 @@ extension VerbTable {
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + SparseCommand.verbs + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
-            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, GarbageCommand.verb, DestroyCommand.verb,
         ]
             + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])

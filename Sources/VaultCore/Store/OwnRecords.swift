@@ -53,6 +53,13 @@ extension Vault {
             Self.seenName, (updated.members ?? []).filter { $0.name != "v" }, scratch: scratch, durable: false)
     }
 
+    /// Every commit that a remote's branch was seen at.
+    func seenCommits() -> [ObjectID] {
+        guard let all = try? files.readOwn(Self.seenName) else { return [] }
+        return (all["remotes"]?.members ?? []).flatMap { $0.value.members ?? [] }
+            .compactMap { $0.value["commit_id"]?.text.flatMap { try? ObjectID($0) } }
+    }
+
     func recordSeen(
         _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea,
         durable: Bool = false
@@ -73,6 +80,15 @@ extension Vault {
         remotes = remotes.setting(place.text, to: known)
         let members = all.setting("remotes", to: remotes).members ?? []
         try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: durable)
+    }
+
+    /// Forgets what was seen at a place.
+    func forgetSeen(_ place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
+        guard let all = try? files.readOwn(Self.seenName), let remotes = all["remotes"]?.members,
+            remotes.contains(where: { $0.name == place.text })
+        else { return }
+        let kept = JSONValue.object(remotes.filter { $0.name != place.text })
+        try files.writeOwn(Self.seenName, [JSONMember(name: "remotes", value: kept)], scratch: scratch)
     }
 
     /// Tracked paths that this platform can not hold; commits carry their entries (spec 10 B.11).
@@ -192,6 +208,11 @@ extension Vault {
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "commit_id", value: .string(id.text)),
             ], scratch: scratch, durable: false)
+    }
+
+    /// The commit this program made last.
+    func ownHead() -> ObjectID? {
+        (try? files.readOwn(Self.ownHeadName))?["commit_id"]?.text.flatMap { try? ObjectID($0) }
     }
 
     /// The commit this program made last, when the clone's head no longer descends from it.
