@@ -26,10 +26,10 @@ extension Vault {
             vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: observer)
         var result = PullResult(
             outcome: .upToDate, branch: state.namedBranch.name, old: ours, new: ours, changes: Changes(),
-            keptDirty: [], notWritten: [], conflicts: [])
+            kept: Changes(), notWritten: [], conflicts: [])
         func take(_ outcome: WorkingCopyMove.Outcome) {
-            (result.changes, result.keptDirty, result.notWritten) = (
-                outcome.changes, outcome.keptDirty, outcome.notStored
+            (result.changes, result.kept, result.notWritten) = (
+                outcome.changes, outcome.kept, outcome.notStored
             )
         }
         switch try graph.relation(ours, theirs) {

@@ -166,6 +166,6 @@ private struct PullOperation {
     ) -> PullResult {
         PullResult(
             outcome: outcome, branch: incoming.state.namedBranch.name, old: incoming.state.head, new: new,
-            changes: moved.changes, keptDirty: moved.keptDirty, notWritten: moved.notStored, conflicts: [])
+            changes: moved.changes, kept: moved.kept, notWritten: moved.notStored, conflicts: [])
     }
 }

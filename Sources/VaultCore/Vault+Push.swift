@@ -26,7 +26,8 @@ extension Vault {
                 result.retries = round - 1
                 return result
             } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
-                let pulled = try await pull(from: remote, observer: observer)
+                let pulled = try await pull(
+                    from: remote, PullOptions(mergesTexts: options.mergesTexts), observer: observer)
                 guard pulled.outcome != .conflicts else {
                     throw VaultError(
                         .conflicts,

@@ -59,7 +59,9 @@ enum PushCommand {
         var options = PushOptions(
             force: call.has(force), branchOnly: call.has(branchOnly), requireClean: call.has(requireClean),
             dryRun: call.has(dryRun))
-        options.pullFirst = try call.has(pull) || call.settings().flag(.autoPull)
+        let settings = try call.settings()
+        options.pullFirst = call.has(pull) || settings.flag(.autoPull)
+        options.mergesTexts = settings.flag(.mergeText)
         options.lease = try leased(call, vault)
         let observer = call.observer()
         let ticker = Ticker(observer)

@@ -72,7 +72,7 @@ private struct SwitchAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         try text.line("On branch \(TextSafety.line(result.branch)) at \(text.short(result.head))")
         if text.isVerbose { try text.changes(result.changes, indent: 1) }
-        for path in result.keptDirty { try text.path("*", path.bytes, as: .changed, indent: 1) }
+        try text.kept(result.kept, indent: 1)
         try text.notStored(result.notWritten)
     }
 

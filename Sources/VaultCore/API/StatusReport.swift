@@ -30,6 +30,8 @@ public struct Changes: Sendable, Equatable {
     public var isEmpty: Bool { added.isEmpty && modified.isEmpty && deleted.isEmpty }
     /// The number of paths.
     public var count: Int { added.count + modified.count + deleted.count }
+    /// All of them, sorted.
+    public var paths: [VaultPath] { (added + modified + deleted).sorted() }
 }
 
 /// An entry of the working copy that a commit leaves out.

@@ -112,12 +112,15 @@ public struct PushOptions: Sendable {
     public var requireClean: Bool
     /// Only tell what would be sent.
     public var dryRun: Bool
+    /// With `pullFirst`: merge texts that both sides changed line by line.
+    public var mergesTexts: Bool
 
     /// Makes one from its parts.
     public init(
         pullFirst: Bool = false, force: Bool = false, lease: ObjectID?? = nil, branchOnly: Bool = false,
-        requireClean: Bool = false, dryRun: Bool = false
+        requireClean: Bool = false, dryRun: Bool = false, mergesTexts: Bool = true
     ) {
+        self.mergesTexts = mergesTexts
         self.pullFirst = pullFirst
         self.force = force
         self.lease = lease
@@ -198,8 +201,10 @@ public struct PullResult: Sendable {
     public var new: ObjectID?
     /// What changed in the working copy.
     public var changes: Changes
-    /// Uncommitted edits that were kept.
-    public var keptDirty: [VaultPath]
+    /// Uncommitted work that was kept; `added` are untracked files.
+    public var kept: Changes
+    /// The paths of `kept`, sorted.
+    public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
     /// The paths that conflict.

@@ -16,6 +16,12 @@ final class TreeReader: Sendable {
     /// The folders that are walked into, and whose files are given.
     let scope: Scope
     private static let cachedTrees = 4096
+    /// Where the names of large folders stand in them, so that looking up all of them takes time in proportion.
+    private let indexes = Locked((byTree: [ObjectID: [[UInt8]: Int]](), names: 0))
+    /// Folders of no more entries are searched one by one.
+    private static let fewEntries = 16
+    /// So many names are indexed at a time.
+    private static let indexedNames = 1 << 18
 
     init(store: any ObjectReading, cipher: VaultCipher, scope: Scope = .whole) {
         self.store = store
@@ -126,12 +132,33 @@ final class TreeReader: Sendable {
         var current = root
         let segments = path.segments
         for (position, segment) in segments.enumerated() {
-            guard let entry = try tree(current).entries.last(where: { $0.name == segment }) else { return nil }
-            if position == segments.count - 1 { return entry.target }
-            guard case .folder(let id) = entry.target else { return nil }
+            guard let target = try target(segment, in: current) else { return nil }
+            if position == segments.count - 1 { return target }
+            guard case .folder(let id) = target else { return nil }
             current = id
         }
         return nil
+    }
+
+    /// What a folder has under a name; the last, where a broken writer gave a name twice.
+    private func target(_ name: [UInt8], in id: ObjectID) throws(VaultError) -> TreeEntry.Target? {
+        let tree = try tree(id)
+        guard tree.entries.count > Self.fewEntries else { return tree.entries.last { $0.name == name }?.target }
+        let known = indexes.withLock { (indexes) -> (isIndexed: Bool, position: Int?) in
+            indexes.byTree[id].map { (true, $0[name]) } ?? (false, nil)
+        }
+        if known.isIndexed { return known.position.map { tree.entries[$0].target } }
+        var index: [[UInt8]: Int] = Dictionary(minimumCapacity: tree.entries.count)
+        for (position, entry) in tree.entries.enumerated() { index[entry.name] = position }
+        indexes.withLock { indexes in
+            if indexes.names + tree.entries.count > Self.indexedNames {
+                indexes.byTree.removeAll(keepingCapacity: true)
+                indexes.names = 0
+            }
+            indexes.byTree[id] = index
+            indexes.names += tree.entries.count
+        }
+        return index[name].map { tree.entries[$0].target }
     }
 }
 
@@ -141,6 +168,16 @@ extension VaultPath {
         self == other
             || (bytes.count > other.bytes.count && bytes[other.bytes.count] == UInt8(ascii: "/")
                 && bytes.starts(with: other.bytes))
+    }
+
+    /// Whether this path is one of a set or lies below one of them.
+    func isAtOrBelow(oneOf others: Set<VaultPath>) -> Bool {
+        var place: VaultPath? = self
+        while let path = place {
+            if others.contains(path) { return true }
+            place = path.parent
+        }
+        return false
     }
 
     /// Whether one of the two is at or below the other.

@@ -27,7 +27,7 @@ extension Vault {
             try moveRef(state.headRef, from: state.head, to: target, scratch: lock.scratch)
             try recordOwnHead(target, ref: state.headRef, scratch: lock.scratch)
         }
-        return HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+        return HeadMove(old: state.head, new: target, changes: Changes(), kept: Changes(), notWritten: [])
     }
 
     private func hardReset(
@@ -93,7 +93,7 @@ extension Vault {
         to target: ObjectID, verb: String, _ state: CloneState, _ graph: CommitGraph, _ trees: TreeReader,
         _ scratch: ScratchArea, _ observer: any Observer
     ) throws -> HeadMove {
-        var result = HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+        var result = HeadMove(old: state.head, new: target, changes: Changes(), kept: Changes(), notWritten: [])
         guard target != state.head else { return result }
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: observer)
@@ -101,8 +101,8 @@ extension Vault {
             try moveRef(state.headRef, from: state.head, to: target, scratch: scratch)
         }
         try recordOwnHead(target, ref: state.headRef, scratch: scratch)
-        (result.changes, result.keptDirty, result.notWritten) = (
-            outcome.changes, outcome.keptDirty, outcome.notStored
+        (result.changes, result.kept, result.notWritten) = (
+            outcome.changes, outcome.kept, outcome.notStored
         )
         return result
     }

@@ -55,7 +55,7 @@ extension Vault {
                 hint: "change these files by hand and commit", path: merged.conflicts.first?.path.description)
         }
         var result = RevertResult(
-            commit: nil, branch: state.namedBranch.name, changes: Changes(), keptDirty: [], notWritten: [])
+            commit: nil, branch: state.namedBranch.name, changes: Changes(), kept: Changes(), notWritten: [])
         guard merged.tree != ours else { return result }
         let key = try signingKey(branch)
         if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
@@ -72,8 +72,8 @@ extension Vault {
         }
         try recordOwnHead(id, ref: state.headRef, scratch: scratch)
         result.commit = try describe(id, commit, index: state.index)
-        (result.changes, result.keptDirty, result.notWritten) = (
-            outcome.changes, outcome.keptDirty, outcome.notStored
+        (result.changes, result.kept, result.notWritten) = (
+            outcome.changes, outcome.kept, outcome.notStored
         )
         return result
     }

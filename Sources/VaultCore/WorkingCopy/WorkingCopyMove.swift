@@ -17,7 +17,8 @@ struct WorkingCopyMove {
     /// What the move did.
     struct Outcome: Sendable {
         var changes = Changes()
-        var keptDirty: [VaultPath] = []
+        /// Uncommitted work that the move did not touch; what is new in it are untracked files.
+        var kept = Changes()
         var notStored: [SkippedEntry] = []
     }
 
@@ -113,20 +114,13 @@ struct WorkingCopyMove {
         if !record.isMerge { store(dirty?.cache ?? tracked, differences, tree: to) }
         return Outcome(
             changes: TreeDiff.changes(differences.filter { !$0.isSameContent }),
-            keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
+            kept: dirty.map { kept($0, differences) } ?? Changes(), notStored: written.notStored)
     }
 
     /// Refuses uncommitted work at or below paths, ignored files included.
     private func check(_ paths: [VaultPath], _ dirty: WorkingChanges, _ head: ObjectID?) throws {
         let known = Set(paths)
-        var inTheWay = dirty.paths.filter { path in
-            var place: VaultPath? = path
-            while let next = place {
-                if known.contains(next) { return true }
-                place = next.parent
-            }
-            return false
-        }
+        var inTheWay = dirty.paths.filter { $0.isAtOrBelow(oneOf: known) }
         for path in paths where try head.map({ try trees.entry(path, in: $0) == nil }) ?? true {
             let isThere = try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
                 do throws(Errno) {
@@ -139,9 +133,9 @@ struct WorkingCopyMove {
                     }
                 }
             }
-            if isThere, !inTheWay.contains(path) { inTheWay.append(path) }
+            if isThere { inTheWay.append(path) }
         }
-        guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(inTheWay.sorted()) }
+        guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(Set(inTheWay).sorted()) }
     }
 
     private var blobs: BlobReader { BlobReader(store: vault.store, cipher: vault.cipher) }
@@ -221,9 +215,12 @@ struct WorkingCopyMove {
         return result
     }
 
-    private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> [VaultPath] {
+    private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> Changes {
         let touched = Set(differences.map(\.path))
-        return dirty.paths.filter { !touched.contains($0) }.sorted()
+        func untouched(_ paths: [VaultPath]) -> [VaultPath] { paths.filter { !touched.contains($0) }.sorted() }
+        let all = dirty.changes
+        return Changes(
+            added: untouched(all.added), modified: untouched(all.modified), deleted: untouched(all.deleted))
     }
 
     private func store(
