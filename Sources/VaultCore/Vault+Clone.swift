@@ -85,7 +85,9 @@ private struct CloneOperation {
             commits += new
         }
         try await closure.fetchContents(of: commits, known: [])
-        let unverified = try checkSignatures(vault, index, closure.graph, head: head, commits: commits)
+        try await TagFetcher(vault: vault, remote: remote, staged: closure.staged).fetch(index, scratch: new.scratch)
+        let unverified = try checkSignatures(
+            vault, index, closure.graph, head: head, commits: commits, held: objects.filter { batch.stages($0) })
         let counts = batch.count
         try batch.commit()
         var branch: BranchRecord?
@@ -221,11 +223,12 @@ private struct CloneOperation {
     }
 
     private func checkSignatures(
-        _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID]
+        _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID],
+        held: [ObjectID]
     ) throws -> [(commit: ObjectID, status: SignatureStatus)] {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
         if let head {
-            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [])
+            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [], held: held)
                 .enforce(head: head, new: { () throws(VaultError) in try graph.ancestors(of: [head]) }, isClone: true)
         }
         let statuses = try environment.pool.map(count: commits.count) {

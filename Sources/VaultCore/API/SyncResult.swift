@@ -145,6 +145,10 @@ public struct PushResult: Sendable {
     public var bytes: Int64
     /// Rounds that were lost before this one.
     public var retries: Int
+    /// Tags that others see from now on, or not any more.
+    public var tags: [TagChange] = []
+    /// Tags made here that were not sent, because the remote would lack their commit.
+    public var waitingTags: [String] = []
 }
 
 /// How `Vault.pull` merges.
@@ -195,6 +199,8 @@ public struct PullResult: Sendable {
     public var notWritten: [SkippedEntry]
     /// The paths that conflict.
     public var conflicts: [VaultPath]
+    /// What others did to tags.
+    public var tags: [TagChange] = []
 }
 
 /// The answer of `Vault.fetch`.
@@ -216,6 +222,8 @@ public struct FetchResult: Sendable {
     public var objects: Int
     /// Bytes of these objects.
     public var bytes: Int64
+    /// What others did to tags.
+    public var tags: [TagChange] = []
 }
 
 /// What `Vault.fsck` checks.
@@ -252,6 +260,8 @@ public struct FsckReport: Sendable {
             case tree
             /// File content.
             case blob
+            /// A tag.
+            case tag
             /// A public key.
             case key
             /// A ref.
@@ -312,8 +322,12 @@ public struct FsckReport: Sendable {
     public var broken: [Finding]
     /// Objects held that nothing reaches.
     public var dangling: Int
-    /// The signatures.
+    /// The signatures of commits.
     public var signatures: Signatures
+    /// The signatures of tags; one that is missing was not fetched yet, which is no damage.
+    public var tags = SignatureCounts()
+    /// Names of tags that do not verify.
+    public var badTags: [String] = []
     /// Objects that were fetched again.
     public var repaired: [String]
     /// What is still wrong.
@@ -321,7 +335,7 @@ public struct FsckReport: Sendable {
 
     /// True when nothing is wrong, or everything wrong was repaired.
     public var isClean: Bool {
-        unrepaired.isEmpty && signatures.bad.isEmpty
+        unrepaired.isEmpty && signatures.bad.isEmpty && badTags.isEmpty
     }
 }
 
