@@ -18,7 +18,9 @@ enum FetchCommand {
             .init("vaultctl fetch", "Gets what is new."),
             .init("vaultctl fetch --remote backup", "From another saved remote."),
         ],
-        network: .always, document: .init("vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes"),
+        network: .always,
+        document: .init(
+            "vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes, tags[{name,change,commit}]"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -39,7 +41,8 @@ private struct FetchAnswer: Rendered {
 
     func writeText(to text: TextRenderer) throws {
         let moved = result.refs.filter { $0.old != $0.new }
-        guard !moved.isEmpty else { return try text.line("Nothing new") }
+        try text.tagChanges(result.tags)
+        guard !moved.isEmpty else { return result.tags.isEmpty ? try text.line("Nothing new") : () }
         for ref in moved {
             let range = "\(text.short(ref.old))..\(text.short(ref.new))"
             try text.line("\(TextSafety.line(ref.branch)): \(range)\(ref.isRewind ? " (went back)" : "")")
@@ -58,6 +61,7 @@ private struct FetchAnswer: Rendered {
                 }),
             "objects": .count(result.objects),
             "bytes": .integer(result.bytes),
+            "tags": .tagChanges(result.tags),
         ])
     }
 }

@@ -8,10 +8,10 @@ extension VerbTable {
             ListCommand.verb, CatCommand.verb, WriteCommand.verb, RemoveCommand.verb, MoveCommand.verb,
             CheckIgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
             RevertCommand.verb,
-            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
+            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb, TagCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
-            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, VerifyCommitCommand.verb,
         ]
             + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
