@@ -234,13 +234,7 @@ extension Vault {
         let shared = try refs.commit(of: named.headRefID)
         if let shared, try store.holds(shared) {
             // A clone or a fetch has brought it; what it asks of signatures is asked before it is worked on.
-            try SignaturePolicy(
-                index: state.index, graph: graph,
-                checker: SignatureChecker(refs: refs, cipher: cipher, index: state.index),
-                boundaries: state.config.shallowBoundaries
-            ).enforce(
-                head: shared, new: { () throws(VaultError) in try graph.exclusive(shared, not: state.head) },
-                isClone: false)
+            try enforcePolicy(of: state.index, graph, head: shared, beyond: state.head)
         }
         if let own = try ownBranch(on: named, state), let head = try refs.commit(of: own.headRefID) {
             guard let shared, shared != head, try store.holds(shared), try graph.isAncestor(head, of: shared) else {

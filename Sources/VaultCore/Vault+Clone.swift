@@ -83,10 +83,12 @@ private struct CloneOperation {
             from: [head].compactMap { $0 } + heads, depth: options.depth
         ) { _ in false }
         try await closure.fetchContents(of: commits, known: [])
+        try await TagFetcher(vault: vault, remote: remote, staged: closure.staged).fetch(index, scratch: new.scratch)
         let graph =
             boundaries.isEmpty
             ? closure.graph : CommitGraph(store: closure.staged, cipher: vault.cipher, boundaries: boundaries)
-        let unverified = try checkSignatures(vault, index, graph, head: head, commits: commits, boundaries)
+        let unverified = try checkSignatures(
+            vault, index, graph, head: head, commits: commits, boundaries, held: objects.filter { batch.stages($0) })
         let counts = batch.count
         try batch.commit()
         var branch: BranchRecord?
@@ -235,11 +237,11 @@ private struct CloneOperation {
 
     private func checkSignatures(
         _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID],
-        _ boundaries: Set<ObjectID>
+        _ boundaries: Set<ObjectID>, held: [ObjectID]
     ) throws -> [(commit: ObjectID, status: SignatureStatus)] {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
         if let head {
-            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: boundaries)
+            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: boundaries, held: held)
                 .enforce(head: head, new: { () throws(VaultError) in try graph.ancestors(of: [head]) }, isClone: true)
         }
         let statuses = try environment.pool.map(count: commits.count) {

@@ -36,7 +36,8 @@ extension Vault {
         let incoming = try await Incoming(vault: self, remote: remote, acceptRewind: true, observer: observer)
             .fetch(lock.scratch)
         let move = try refMove(before.namedBranch, old, incoming.snapshot.head, before)
-        var result = FetchResult(refs: [move], objects: incoming.objects, bytes: incoming.bytes)
+        var result = FetchResult(
+            refs: [move], objects: incoming.objects, bytes: incoming.bytes, tags: incoming.tags)
         var state = try loadState()
         if options.all {
             for branch in state.index.branches where branch.type == .named && branch.headRefID != ref {
@@ -44,6 +45,7 @@ extension Vault {
                 result.refs += more.refs
                 result.objects += more.objects
                 result.bytes += more.bytes
+                result.tags += more.tags
             }
         }
         if options.unshallow || options.deepen != nil {
@@ -73,7 +75,8 @@ extension Vault {
             try storeRef(branch.headRefID, old: old, new: head, bytes: bytes, scratch: scratch)
         }
         let move = try refMove(branch, seen ?? old, incoming.snapshot.head, state)
-        return FetchResult(refs: [move], objects: incoming.objects, bytes: incoming.bytes)
+        return FetchResult(
+            refs: [move], objects: incoming.objects, bytes: incoming.bytes, tags: incoming.tags)
     }
 
     /// Where a branch went since it was last read; that it went back is told only where history shows it.

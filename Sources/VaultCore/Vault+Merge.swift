@@ -5,7 +5,7 @@ extension Vault {
     /// Merges a branch or another revision into this clone's branch; nothing is sent (spec 05 §8).
     ///
     /// - Throws: `revisionNotFound`, `branchNotFound`, `notFastForward`, `dirtyTree`, `mergeInProgress`,
-    ///   `readOnlyClone`, `objectMissing`. Nothing has changed then.
+    ///   `readOnlyClone`, `objectMissing`, `signatureBad`. Nothing has changed then.
     /// - Returns: As of `pull`; with `conflicts` the merge waits for `resolve` and a commit.
     public func merge(
         _ revision: String, _ options: MergeOptions = MergeOptions(), observer: any Observer = SilentObserver()
@@ -22,6 +22,7 @@ extension Vault {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = treeReader()
         let theirs = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        try enforcePolicy(of: state.index, graph, head: theirs, beyond: ours)
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: observer)
         var result = PullResult(

@@ -166,6 +166,7 @@ private struct PullOperation {
     ) -> PullResult {
         PullResult(
             outcome: outcome, branch: incoming.state.namedBranch.name, old: incoming.state.head, new: new,
-            changes: moved.changes, kept: moved.kept, notWritten: moved.notStored, conflicts: [])
+            changes: moved.changes, kept: moved.kept, notWritten: moved.notStored, conflicts: [],
+            tags: incoming.tags)
     }
 }

@@ -42,14 +42,13 @@ extension Vault {
             hint: "vaultctl push --pull")
     }
 
-    /// One push, done again when the remote first finished an earlier one of this clone.
+    /// One push, done again when what it was planned against changed without a branch of others having moved.
     private func once(_ operation: PushOperation) async throws -> PushResult {
-        do {
-            return try await operation.run()
-        } catch is EarlierPushFinished {
-            do { return try await operation.run() } catch is EarlierPushFinished {
-                throw operation.moved("another client of this clone writes to it")
-            }
+        for _ in 1..<3 {
+            do { return try await operation.run() } catch is PlanOutdated { continue }
+        }
+        do { return try await operation.run() } catch is PlanOutdated {
+            throw operation.moved("other clients keep writing to it")
         }
     }
 
@@ -62,8 +61,9 @@ extension Vault {
     }
 }
 
-/// The remote's writer finished a push that this clone was interrupted in, after the remote was read.
-private struct EarlierPushFinished: Error {}
+/// After the remote was read its writer finished a push that this clone was interrupted in, or another client wrote the
+/// index, which is merged anew then (spec 02 §7).
+private struct PlanOutdated: Error {}
 
 /// One round of `push`.
 private struct PushOperation {
@@ -96,15 +96,24 @@ private struct PushOperation {
             try Vault.checkGate(state.index)
             try Vault.checkWritable(state.index)
         }
-        try checkName(state.namedBranch, snapshot)
-        if snapshot.head == head {
+        try snapshot.checkName(of: state.namedBranch, at: remote)
+        let tags = try await TagPublisher(vault: vault, remote: remote, graph: graph).plan(
+            shared(state), onto: snapshot.index, heads: [head] + (try held(snapshot.head).map { [$0] } ?? []))
+        for name in tags.waiting {
+            observer.warning("the tag '\(name)' is not sent yet: \(remote.location) lacks the commit that it names")
+        }
+        if snapshot.head == head, tags.isEmpty {
             if !options.force, options.lease == nil, !options.branchOnly {
                 try vault.checkNotRewound(head, baseline: baselines[ref], graph: graph, remote: remote)
             }
             if !options.branchOnly, !options.dryRun {
                 try accept(snapshot.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
             }
-            return result(.upToDate, state, old: head, new: head)
+            if tags.hasArrived, !options.dryRun {
+                try vault.storeIndex(state.index, scratch: lock.scratch)
+                try vault.settlePendingTags(in: state.index, scratch: lock.scratch)
+            }
+            return result(.upToDate, state, old: head, new: head, tags: tags)
         }
         if !options.branchOnly { try check(snapshot, head: head, baselines[ref], graph) }
         if options.branchOnly, !options.force, let there = snapshot.head {
@@ -112,12 +121,13 @@ private struct PushOperation {
                 throw moved("this clone's own branch there has commits that it does not contain here")
             }
         }
-        try enforcePolicy(state, graph, head: head, remoteHead: snapshot.head)
+        try vault.enforcePolicy(of: state.index, graph, head: head, beyond: try held(snapshot.head))
         let plan = try plan(
-            state, own, snapshot, graph, head: head, ref: ref,
+            state, own, snapshot, graph, tags, head: head, ref: ref,
             known: try await heldHead(snapshot, except: ref))
         if options.dryRun {
-            return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+            return result(
+                snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan, tags: tags)
         }
         let place = vault.place(of: remote.location)
         var publisher = Publisher(
@@ -131,17 +141,18 @@ private struct PushOperation {
         case .conflict(let file):
             // An earlier run that ended without an answer may have taken effect since the remote was read.
             let now = try await self.snapshot(ref, isKnown: true)
-            if now.head == head {
+            if now.head == head, tags.isEmpty {
                 if !options.branchOnly {
                     try accept(now.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
                 }
                 return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
             }
+            if case .index = file, !options.force, options.lease == nil { throw PlanOutdated() }
             // Commits of ours that came since: what an interrupted run left to the remote's next writer is no rival.
             if !options.force, options.lease == nil, now.head != snapshot.head, let earlier = now.head,
                 try vault.store.holds(earlier), try graph.isAncestor(earlier, of: head)
             {
-                throw EarlierPushFinished()
+                throw PlanOutdated()
             }
             if file == .ref(own.headRefID), !options.branchOnly {
                 try renameOwnRef(own, state, lock.scratch)
@@ -156,10 +167,21 @@ private struct PushOperation {
             guard try await proof.stands(head, at: ref, width: state.index.idWidth) else {
                 throw moved("another client wrote \(FileID.ref(ref).path) at the same time")
             }
+            if !tags.isEmpty {
+                let now = try await self.snapshot(ref, isKnown: true)
+                guard tags.stands(in: now.index) else { throw PlanOutdated() }
+            }
         }
-        try finish(plan, head, ref, &baselines, &state, lock.scratch)
+        try finish(
+            plan, head, ref, plan.namedRef?.bytes ?? snapshot.refBytes ?? [], &baselines, &state, lock.scratch)
         if plan.hasLarge { try vault.recordSending(false, to: place, scratch: lock.scratch) }
-        return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan)
+        return result(snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan, tags: tags)
+    }
+
+    /// A commit, if it is here.
+    private func held(_ id: ObjectID?) throws(VaultError) -> ObjectID? {
+        guard let id, try vault.store.holds(id) else { return nil }
+        return id
     }
 
     /// The remote's state; that of a place which the first write will make is "nothing there", unless this clone has
@@ -230,57 +252,35 @@ private struct PushOperation {
         }
     }
 
-    /// A branch of ours must not take a name that the remote uses for another ref (spec 05 §6.2).
-    private func checkName(_ named: BranchRecord, _ snapshot: RemoteSnapshot) throws(VaultError) {
-        guard let index = snapshot.index, index.branch(id: named.branchID) == nil else { return }
-        let taken = index.branches.contains {
-            $0.type == .named && $0.name == named.name && $0.headRefID != named.headRefID
-        }
-        guard taken else { return }
-        throw VaultError(
-            .nameTaken, "\(remote.location) has another branch named '\(named.name)'",
-            hint: "rename yours and push again")
-    }
-
-    private func enforcePolicy(
-        _ state: CloneState, _ graph: CommitGraph, head: ObjectID, remoteHead: ObjectID?
-    ) throws(VaultError) {
-        let held = try remoteHead.flatMap { (id) throws(VaultError) in try vault.store.holds(id) ? id : nil }
-        try SignaturePolicy(
-            index: state.index, graph: graph,
-            checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
-            boundaries: state.config.shallowBoundaries
-        ).enforce(head: head, new: { () throws(VaultError) in try graph.exclusive(head, not: held) }, isClone: false)
-    }
-
     private func plan(
-        _ state: CloneState, _ own: BranchRecord, _ snapshot: RemoteSnapshot, _ graph: CommitGraph, head: ObjectID,
-        ref: RefID, known: ObjectID?
+        _ state: CloneState, _ own: BranchRecord, _ snapshot: RemoteSnapshot, _ graph: CommitGraph,
+        _ tags: TagPublication, head: ObjectID, ref: RefID, known: ObjectID?
     ) throws -> PublishPlan {
-        let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil } ?? known
+        let remoteHead = try held(snapshot.head) ?? known
         let commits = try graph.exclusive(head, not: remoteHead).sorted()
         let trees = vault.treeReader()
         let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
             .objects(of: commits, remote: remoteHead)
         var size: Int64 = 0
         var sized: [(id: ObjectID, size: Int64?)] = []
-        for id in objects {
+        for id in objects + tags.objects {
             sized.append((id, try vault.store.size(id)))
             size += sized.last?.size ?? 0
         }
-        var plan = PublishPlan(
-            commits: commits, objects: sized, keys: [],
-            namedRef: (ref, snapshot.expectedRef, try vault.refs.encode(head, random: vault.environment.random)),
-            size: size)
+        var plan = PublishPlan(commits: commits, objects: sized, keys: [], size: size)
+        // Writing the ref anew with the commit that it has would make the conditional writes of others fail.
+        if snapshot.head != head {
+            let bytes = try vault.refs.encode(head, random: vault.environment.random)
+            plan.namedRef = (ref, snapshot.expectedRef, bytes)
+        }
         let isRegistered = snapshot.index?.branch(id: own.branchID) != nil
-        let local = try shared(state)
-        let outgoing = outgoingIndex(local, snapshot.index)
+        let outgoing = outgoingIndex(tags.index, snapshot.index)
         if let outgoing {
             let bytes = try vault.refs.encodeIndex(outgoing, random: vault.environment.random)
             plan.index = (vault.ids.index, snapshot.expectedIndex, bytes)
         }
         if !isRegistered {
-            plan.keys = try keys(local, missingFrom: snapshot.index)
+            plan.keys = try keys(tags.index, missingFrom: snapshot.index)
             if !options.branchOnly, let bytes = try vault.refs.bytes(of: .ref(own.headRefID)) {
                 plan.cloneRef = (own.headRefID, bytes)
             }
@@ -336,7 +336,7 @@ private struct PushOperation {
     }
 
     private func finish(
-        _ plan: PublishPlan, _ head: ObjectID, _ ref: RefID, _ baselines: inout RemoteHeads,
+        _ plan: PublishPlan, _ head: ObjectID, _ ref: RefID, _ refBytes: [UInt8], _ baselines: inout RemoteHeads,
         _ state: inout CloneState, _ scratch: ScratchArea
     ) throws {
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.pushBeforeLocal) }
@@ -347,14 +347,15 @@ private struct PushOperation {
             // The remote's own bytes where nothing is kept back.
             try vault.storeIndex(
                 merged, bytes: merged.branches.count == sent.branches.count ? index.bytes : nil, scratch: scratch)
+            try vault.settlePendingTags(in: merged, scratch: scratch)
         }
         if options.branchOnly {
             // What was published is not amended any more.
             try vault.recordSeen(
-                [(ref, head, plan.namedRef.bytes)], at: vault.place(of: remote.location), scratch: scratch,
+                [(ref, head, refBytes)], at: vault.place(of: remote.location), scratch: scratch,
                 durable: true)
         } else {
-            try accept(plan.namedRef.bytes, head, ref, &baselines, &state, scratch)
+            try accept(refBytes, head, ref, &baselines, &state, scratch)
         }
         try vault.files.remove("pending_registration.json")
     }
@@ -380,11 +381,13 @@ private struct PushOperation {
     }
 
     private func result(
-        _ outcome: PushResult.Outcome, _ state: CloneState, old: ObjectID?, new: ObjectID?, _ plan: PublishPlan? = nil
+        _ outcome: PushResult.Outcome, _ state: CloneState, old: ObjectID?, new: ObjectID?, _ plan: PublishPlan? = nil,
+        tags: TagPublication? = nil
     ) -> PushResult {
         let branch = options.branchOnly ? state.cloneBranch : state.namedBranch
         return PushResult(
             outcome: outcome, branch: branch?.name ?? "", old: old, new: new, commits: plan?.commits.count ?? 0,
-            objects: plan?.objects.count ?? 0, bytes: plan?.size ?? 0, retries: 0)
+            objects: plan?.objects.count ?? 0, bytes: plan?.size ?? 0, retries: 0, tags: tags?.changes ?? [],
+            waitingTags: tags?.waiting ?? [])
     }
 }

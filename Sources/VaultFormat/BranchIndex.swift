@@ -161,4 +161,9 @@ extension BranchIndex {
     public func tag(named name: String) -> TagEntry? {
         tags.first { $0.name.utf8.elementsEqual(name.utf8) }
     }
+
+    /// Whether there is an entry of this name that this version cannot read and carries along.
+    package func carriesTag(named name: String) -> Bool {
+        carriedTags.contains { $0["name"]?.text?.utf8.elementsEqual(name.utf8) == true }
+    }
 }

@@ -18,7 +18,7 @@ public struct TagEntry: Equatable, Sendable {
     }
 
     /// The entry as JSON, members in stored order.
-    var json: JSONValue {
+    package var json: JSONValue {
         .record([
             "name": .string(name), "tag_id": .optional(tagID?.text), "deleted": .bool(isDeleted),
             "timestamp_ms": .integer(timestampMs),
@@ -26,7 +26,7 @@ public struct TagEntry: Equatable, Sendable {
     }
 
     /// Reads an entry; nil when this version cannot read it exactly and so must carry it along unchanged.
-    init?(_ value: JSONValue) {
+    package init?(_ value: JSONValue) {
         guard case .object(let members) = value else { return nil }
         guard let name = value["name"]?.text, TagName.isStored(name), !TagName.looksLikeObjectID(name) else {
             return nil
@@ -68,6 +68,11 @@ public enum TagName {
     public static func isStored(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count)
             && text.utf8.allSatisfy { SchemaText.isName($0) || $0 == 0x2E || $0 == 0x2F }
+    }
+
+    /// Whether a name matches a shell pattern as a whole; `*` stands for slashes as well.
+    package static func matches(_ name: String, pattern: String) -> Bool {
+        Glob(pattern.unicodeScalars.map(\.value)).matches(name.unicodeScalars.map(\.value)[...])
     }
 
     /// Whether a stored name could be mistaken for an object's: `obj-cas-imm-` and lower-case hex digits.

@@ -150,3 +150,38 @@ package final class LyingRemote: Remote {
         try await inner.apply(batch, authorization: authorization)
     }
 }
+
+/// A remote where something else happens just before the first batch is applied.
+package final class RacingRemote: Remote {
+    private let inner: any Remote
+    private let race: @Sendable () async throws -> Void
+    private let isRun = Locked(false)
+
+    package init(_ inner: any Remote, race: @escaping @Sendable () async throws -> Void) {
+        self.inner = inner
+        self.race = race
+    }
+
+    package var location: String { inner.location }
+    package var limits: RemoteLimits { inner.limits }
+    package var createsOnWrite: Bool { inner.createsOnWrite }
+
+    package func read(_ ids: [FileID], deliver: @Sendable (FileID, RemoteFile) throws -> Void) async throws {
+        try await inner.read(ids, deliver: deliver)
+    }
+
+    package func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
+        try await inner.stream(id, into: sink)
+    }
+
+    package func list(_ area: RemoteArea) async throws -> [FileID] { try await inner.list(area) }
+
+    package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
+        let isFirst = isRun.withLock { isRun in
+            defer { isRun = true }
+            return !isRun
+        }
+        if isFirst { try await race() }
+        return try await inner.apply(batch, authorization: authorization)
+    }
+}

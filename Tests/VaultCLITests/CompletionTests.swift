@@ -41,7 +41,7 @@ struct CompletionTests {
     @Test("a hidden verb answers for shells, silently where there is no vault")
     func hiddenVerb() async throws {
         let tool = try Tool()
-        #expect(await tool.run("__complete", "--", "ver").text == "version\ttell the version\n")
+        #expect(await tool.run("__complete", "--", "vers").text == "version\ttell the version\n")
         let nothing = await tool.run("__complete", "--", "cat", "")
         #expect(nothing.code == 0 && nothing.text == "" && nothing.error == "")
         #expect(!(await tool.run("help").text.contains("__complete")))

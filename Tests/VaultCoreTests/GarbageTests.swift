@@ -58,6 +58,20 @@ struct GarbageTests {
         #expect(try vault.collectGarbage().removed.isEmpty)
     }
 
+    @Test func `a tag that was not pushed keeps its commit, and one that was deleted does not`() throws {
+        let tagged = try commit("first")
+        let kept = try contents(tagged)
+        _ = try vault.createTag("v1")
+        let tagObject = try #require(try vault.tagView(try vault.loadState().index).live(named: "v1")?.tagID)
+        _ = try commit("second", amend: true)
+        clock.advance(ms: 100 * Self.day)
+        _ = try commit("third")
+        #expect(try vault.collectGarbage().removed.isEmpty)
+        #expect(try held().isSuperset(of: kept.union([tagObject])))
+        _ = try vault.deleteTag("v1")
+        #expect(Set(try vault.collectGarbage().removed) == kept.union([tagObject]))
+    }
+
     @Test func `objects that nothing refers to stay until they are old`() throws {
         let loose = try looseObject("loose")
         clock.advance(ms: 13 * Self.day)

@@ -123,19 +123,21 @@ def log_ids(directory):
 
 # ---------------------------------------------------------------- its library
 
-def push(directory, host):
-    """Publishes a clone to the folder `host`, with the reference's own push algorithm."""
+def at(host, what, directory, *arguments, **options):
+    """One call of the reference's library for a clone whose server is the folder `host`."""
     sink = io.StringIO()
     with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        api = FolderHost(root=host).setup()
-        return Vault__Sync(crypto=Vault__Crypto(), api=api).push(directory)
+        sync = Vault__Sync(crypto=Vault__Crypto(), api=FolderHost(root=host).setup())
+        return getattr(sync, what)(directory, *arguments, **options)
+
+
+def push(directory, host):
+    """Publishes a clone to the folder `host`, with the reference's own push algorithm."""
+    return at(host, 'push', directory)
 
 
 def set_format(directory, host, **options):
-    sink = io.StringIO()
-    with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        api = FolderHost(root=host).setup()
-        return Vault__Sync(crypto=Vault__Crypto(), api=api).set_format(directory, **options)
+    return at(host, 'set_format', directory, **options)
 
 
 class View:

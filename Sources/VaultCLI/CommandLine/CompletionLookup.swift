@@ -37,6 +37,7 @@ struct CompletionLookup {
         case .revision:
             let branch = try vault.info().branch
             return [.init("HEAD", "the last commit"), .init(branch, "branch"), .init("origin/\(branch)", "remote")]
+                + (try vault.tagNames().map { .init($0, "tag") })
         case .remote: return try vault.remotes().map { .init($0.name, TextSafety.line($0.url)) }
         default: return []
         }

@@ -28,7 +28,8 @@ enum FetchCommand {
         ],
         network: .always,
         document: .init(
-            "vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes, pruned[], boundary[]"),
+            "vaultctl/fetch/1",
+            "refs[{branch,old,new,rewind}], objects, bytes, pruned[], boundary[], tags[{name,change,commit}]"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -64,7 +65,10 @@ private struct FetchAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         let moved = result.refs.filter { $0.old != $0.new }
         for branch in result.pruned { try text.line("\(TextSafety.line(branch)): forgotten") }
-        guard !moved.isEmpty || result.objects > 0 else { return try text.line("Nothing new") }
+        try text.tagChanges(result.tags)
+        guard !moved.isEmpty || result.objects > 0 else {
+            return result.tags.isEmpty && result.pruned.isEmpty ? try text.line("Nothing new") : ()
+        }
         for ref in moved {
             let range = "\(text.short(ref.old))..\(text.short(ref.new))"
             try text.line("\(TextSafety.line(ref.branch)): \(range)\(ref.isRewind ? " (went back)" : "")")
@@ -85,6 +89,7 @@ private struct FetchAnswer: Rendered {
             "bytes": .integer(result.bytes),
             "pruned": .strings(result.pruned),
             "boundary": .array(result.boundary.map { .id($0) }),
+            "tags": .tagChanges(result.tags),
         ])
     }
 }

@@ -13,7 +13,7 @@ enum FsckCommand {
         words: ["fsck"], group: .maintain, summary: "check that the clone is whole",
         paragraph: """
             Hashes, decrypts and parses every object that the branches lead to, checks the signatures of all commits \
-            and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired.
+            and tags, and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired.
             """,
         synopsis: ["fsck [--quick] [--connectivity-only] [--repair]"], options: [quick, connectivityOnly, repair],
         exits: [
@@ -29,7 +29,8 @@ enum FsckCommand {
             "vaultctl/fsck/1",
             "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
                 + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], dangling, "
-                + "signatures{verified,bad[],unsigned,no_key}, repaired[], unrepaired[], absent"),
+                + "signatures{verified,bad[],unsigned,no_key}, tags{verified,bad[],unsigned,no_key,missing}, repaired[], "
+                + "unrepaired[], absent"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -64,10 +65,13 @@ private struct FsckAnswer: Rendered {
         try text.line(
             "Signatures: \(signatures.verified) verified, \(signatures.bad.count) bad, "
                 + "\(signatures.unsigned) unsigned, \(signatures.noKey) without a known key")
+        let tags = report.tags
+        if tags != SignatureCounts() { try text.line(text.signatures("Tags", tags)) }
         try findings(report.missing, "missing", text)
         try findings(report.corrupt, "corrupt", text)
         try findings(report.broken, "broken", text)
         for commit in signatures.bad { try text.line("bad signature: \(commit.text)") }
+        for tag in report.badTags { try text.line("bad tag: \(TextSafety.line(tag))") }
         if report.dangling > 0 { try text.line("Unreachable: \(text.counted(report.dangling, "object"))") }
         for id in report.repaired { try text.line("repaired: \(TextSafety.line(id))") }
         for id in report.unrepaired where !report.repaired.isEmpty {
@@ -108,6 +112,11 @@ private struct FsckAnswer: Rendered {
                 "bad": .array(signatures.bad.map { .id($0) }),
                 "unsigned": .count(signatures.unsigned),
                 "no_key": .count(signatures.noKey),
+            ]),
+            "tags": .record([
+                "verified": .count(report.tags.verified), "bad": .strings(report.badTags),
+                "unsigned": .count(report.tags.unsigned), "no_key": .count(report.tags.noKey),
+                "missing": .count(report.tags.missing),
             ]),
             "repaired": .strings(report.repaired),
             "unrepaired": .strings(report.unrepaired),

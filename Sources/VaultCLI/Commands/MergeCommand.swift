@@ -39,7 +39,7 @@ enum MergeCommand {
         document: .init(
             "vaultctl/merge/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
-                + "conflicts[], partial; with --abort: result, restored[]; with --continue: result, old, new"),
+                + "conflicts[], tags[], partial; with --abort: result, restored[]; with --continue: result, old, new"),
         changes: true,
         action: .local { call in try run(call) })
 

@@ -33,7 +33,7 @@ enum PullCommand {
         document: .init(
             "vaultctl/pull/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
-                + "conflicts[], partial, error (exit 4)"),
+                + "conflicts[], tags[{name,change,commit}], partial, error (exit 4)"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -85,6 +85,7 @@ struct PullAnswer: Rendered {
             try text.kept(result.kept, indent: 2)
         }
         try text.notStored(result.notWritten)
+        try text.tagChanges(result.tags)
     }
 
     func jsonMembers() -> [JSONMember] {
@@ -114,6 +115,7 @@ struct PullAnswer: Rendered {
             "not_written": .skipped(result.notWritten),
             "branch": .string(result.branch),
             "conflicts": .paths(result.conflicts),
+            "tags": .tagChanges(result.tags),
             "partial": .partial(done: written, failed: result.notWritten),
         ])
     }

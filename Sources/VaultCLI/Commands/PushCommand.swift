@@ -22,7 +22,8 @@ enum PushCommand {
         paragraph: """
             Sends the objects of new commits and then moves the remote's branch by compare-and-swap. The first push \
             makes the vault at its server, also an empty one. A remote that moved is exit 5: pull, then push again. \
-            Work that is not committed stays here.
+            Work that is not committed stays here. Tags that were made or deleted here go along as soon as the remote \
+            has their commits.
             """,
         synopsis: [
             "push [--branch-only] [--force-with-lease[=REV]] [--force] [--set-default] [--pull] [--require-clean] "
@@ -42,8 +43,8 @@ enum PushCommand {
         network: .always,
         document: .init(
             "vaultctl/push/1",
-            "result, branch, old, new, commits, objects, bytes, retries, dry_run, repaired[], "
-                + "repair_missing[]"),
+            "result, branch, old, new, commits, objects, bytes, retries, dry_run, tags[{name,change,commit}], "
+                + "waiting_tags[], repaired[], repair_missing[]"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -115,6 +116,10 @@ private struct PushAnswer: Rendered {
             "\(text.counted(result.commits, "commit")), \(text.counted(result.objects, "object")), "
             + text.size(result.bytes)
         let head = isPlan ? "Would publish" : "Published"
+        if result.outcome == .pushed, result.old == result.new {
+            try text.line("\(head) tags to \(place)")
+            return try text.tagChanges(result.tags)
+        }
         switch result.outcome {
         case .upToDate: try text.line("\(place) has everything already (\(result.branch) at \(text.short(result.new)))")
         case .created: try text.line("\(head) a new vault at \(place): \(result.branch), \(sizes)")
@@ -122,6 +127,7 @@ private struct PushAnswer: Rendered {
             try text.line(
                 "\(head) \(result.branch) to \(place): \(text.short(result.old))..\(text.short(result.new)), \(sizes)")
         }
+        try text.tagChanges(result.tags)
     }
 
     func jsonMembers() -> [JSONMember] {
@@ -137,6 +143,8 @@ private struct PushAnswer: Rendered {
             "dry_run": .bool(isPlan),
             "repaired": .strings(repaired.restored),
             "repair_missing": .array(repaired.missing.map { .id($0) }),
+            "tags": .tagChanges(result.tags),
+            "waiting_tags": .strings(result.waitingTags),
         ])
     }
 }

@@ -8,10 +8,11 @@ extension VerbTable {
             ListCommand.verb, CatCommand.verb, WriteCommand.verb, RemoveCommand.verb, MoveCommand.verb,
             CheckIgnoreCommand.verb, IgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
             RevertCommand.verb,
-            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
+            BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb, TagCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + SparseCommand.verbs + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
-            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, GarbageCommand.verb, DestroyCommand.verb,
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, VerifyCommitCommand.verb, GarbageCommand.verb,
+            DestroyCommand.verb,
         ]
             + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])

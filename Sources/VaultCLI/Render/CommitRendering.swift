@@ -18,7 +18,7 @@ extension TextRenderer {
     }
 
     /// A tag with its message, line by line.
-    func lines(of tag: TagInfo) throws -> [String] {
+    func lines(of tag: TagInfo, withCommit: Bool = false) throws -> [String] {
         var lines = [try coloured("tag \(TextSafety.line(tag.name))", .id)]
         if let tagger = tag.taggerName {
             let key = tag.taggerKeyID.map { " (\(TextSafety.line($0)))" } ?? ""
@@ -26,12 +26,24 @@ extension TextRenderer {
         }
         if let made = tag.timeMs { lines.append("Date:      \(time(made))") }
         lines.append(try line(of: tag.signature))
+        if withCommit { lines.append("Commit:    \(tag.target?.text ?? "(the tag is not here)")") }
         return lines + [""] + (tag.message.isEmpty ? [] : indented(tag.message) + [""])
     }
 
     private func line(of signature: SignatureStatus) throws -> String {
-        let tone: Colour.Tone = signature == .verified ? .good : signature == .bad ? .bad : .changed
-        return "Signature: \(try coloured(signature.rawValue, tone))"
+        "Signature: \(try coloured(signature, signature.rawValue))"
+    }
+
+    /// A text in the colour of what a signature is worth.
+    func coloured(_ signature: SignatureStatus, _ words: String) throws -> String {
+        try coloured(words, signature == .verified ? .good : signature == .bad ? .bad : .changed)
+    }
+
+    /// How many signatures were worth what.
+    func signatures(_ title: String, _ counts: SignatureCounts) -> String {
+        let missing = counts.missing > 0 ? ", \(counts.missing) not fetched" : ""
+        return "\(title): \(counts.verified) verified, \(counts.bad) bad, \(counts.unsigned) unsigned, "
+            + "\(counts.noKey) without a known key\(missing)"
     }
 
     private func indented(_ message: String) -> [String] {

@@ -34,6 +34,8 @@ public struct FsckReport: Sendable {
             case tree
             /// File content.
             case blob
+            /// A tag.
+            case tag
             /// A public key.
             case key
             /// A ref.
@@ -96,8 +98,12 @@ public struct FsckReport: Sendable {
     public var dangling: Int
     /// Contents and folders that a partial clone leaves at the remote.
     public var absent = 0
-    /// The signatures.
+    /// The signatures of commits.
     public var signatures: Signatures
+    /// The signatures of tags; one that is missing was not fetched yet, which is no damage.
+    public var tags = SignatureCounts()
+    /// Names of tags that do not verify.
+    public var badTags: [String] = []
     /// Objects that were fetched again.
     public var repaired: [String]
     /// What is still wrong.
@@ -105,7 +111,7 @@ public struct FsckReport: Sendable {
 
     /// True when nothing is wrong, or everything wrong was repaired.
     public var isClean: Bool {
-        unrepaired.isEmpty && signatures.bad.isEmpty
+        unrepaired.isEmpty && signatures.bad.isEmpty && badTags.isEmpty
     }
 }
 

@@ -115,26 +115,6 @@ public struct LogGraph: Sendable, Equatable {
     public var width = 0
 }
 
-/// A tag with what its signature is worth.
-public struct TagInfo: Sendable, Equatable {
-    /// The name.
-    public var name: String
-    /// The tag object.
-    public var id: ObjectID
-    /// The commit it names.
-    public var target: ObjectID
-    /// What whoever made it wrote; empty when there is nothing.
-    public var message: String
-    /// Milliseconds since 1970; nil when the tag does not say.
-    public var timeMs: Int64?
-    /// The name of the branch that made it, when the index knows it.
-    public var taggerName: String?
-    /// The key that signed it.
-    public var taggerKeyID: String?
-    /// What checking the signature gave.
-    public var signature: SignatureStatus
-}
-
 /// The answer of `Vault.show`.
 public enum ShowResult: Sendable {
     /// A commit; what it changed is given by `LogEntry.files`.

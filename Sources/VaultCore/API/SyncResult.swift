@@ -157,6 +157,10 @@ public struct PushResult: Sendable {
     public var bytes: Int64
     /// Rounds that were lost before this one.
     public var retries: Int
+    /// Tags that others see from now on, or not any more.
+    public var tags: [TagChange] = []
+    /// Tags made here that were not sent, because the remote would lack their commit.
+    public var waitingTags: [String] = []
 }
 
 /// How `Vault.pull` merges.
@@ -209,6 +213,8 @@ public struct PullResult: Sendable {
     public var notWritten: [SkippedEntry]
     /// The paths that conflict.
     public var conflicts: [VaultPath]
+    /// What others did to tags.
+    public var tags: [TagChange] = []
 }
 
 /// What `Vault.fetch` brings.
@@ -259,6 +265,8 @@ public struct FetchResult: Sendable {
     public var pruned: [String] = []
     /// The commits at which history ends in this clone; none where all of it is here.
     public var boundary: [ObjectID] = []
+    /// What others did to tags.
+    public var tags: [TagChange] = []
 }
 
 /// The answer of `Vault.info`.

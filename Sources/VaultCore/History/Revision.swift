@@ -58,16 +58,21 @@ struct RevisionResolver {
             return id
         }
         if text.hasPrefix("tag:") {
-            guard let entry = liveTag(String(text.dropFirst(4))) else { throw Self.notFound(whole) }
+            guard let entry = try liveTag(String(text.dropFirst(4))) else { throw Self.notFound(whole) }
             return try commit(of: entry)
         }
-        if text.contains("/"), let id = try remoteBranchHead(text) { return id }
+        if text.contains("/"), let id = try remoteBranchHead(text) {
+            guard try liveTag(text) == nil else {
+                throw Self.ambiguous(whole, "a tag and a remote's branch", hint: "tag:\(text)")
+            }
+            return id
+        }
         return try named(text, whole: whole)
     }
 
     /// What a plain word names, as a branch, a tag or the beginning of an id; one of these only.
     private func named(_ text: String, whole: String) throws(VaultError) -> ObjectID {
-        let tag = liveTag(text)
+        let tag = try liveTag(text)
         let branches = branches(named: text)
         let commits = try commits(startingWith: text)
         let meanings =
@@ -143,25 +148,25 @@ struct RevisionResolver {
 
     /// The tag that a revision is, by name or as `tag:NAME`; nil when it is something else.
     func tag(_ text: String) throws(VaultError) -> TagInfo? {
-        guard text != "HEAD", let entry = liveTag(text.hasPrefix("tag:") ? String(text.dropFirst(4)) : text) else {
-            return nil
-        }
-        return try vault.tag(entry, state)
+        let name = text.hasPrefix("tag:") ? String(text.dropFirst(4)) : text
+        guard text != "HEAD", let entry = try liveTag(name) else { return nil }
+        let isPushed = try vault.tagView(state.index).change(of: name) == nil
+        return try TagReader(vault: vault, index: state.index).tag(entry, isPushed: isPushed)
     }
 
-    private func liveTag(_ name: String) -> TagEntry? {
-        state.index.tag(named: name).flatMap { $0.isDeleted ? nil : $0 }
+    private func liveTag(_ name: String) throws(VaultError) -> TagEntry? {
+        try vault.tagView(state.index).live(named: name)
     }
 
     /// The commit of a tag that verifies; others are not followed (spec 02 §10).
     private func commit(of entry: TagEntry) throws(VaultError) -> ObjectID {
-        let found = try vault.tag(entry, state)
-        guard found.signature == .verified else {
+        let found = try TagReader(vault: vault, index: state.index).tag(entry)
+        guard found.signature == .verified, let target = found.target else {
             throw VaultError(
                 .signatureBad, "the tag '\(entry.name)' is not followed: its signature is \(found.signature.rawValue)",
-                object: found.id.text)
+                object: found.id?.text)
         }
-        return found.target
+        return target
     }
 
     // MARK: prefixes

@@ -17,7 +17,7 @@ final class SignatureChecker: Sendable {
 
     /// The key id that must verify a commit: its own, or that of the branch it names.
     func keyID(of commit: CommitObject) -> KeyID? {
-        if let text = commit.authorKeyID { return try? KeyID(text) }
+        if let text = commit.authorKeyID, !text.isEmpty { return try? KeyID(text) }
         guard let branch = commit.branchID else { return nil }
         return index.branches.first { $0.branchID.text == branch }?.publicKeyID
     }
@@ -57,14 +57,8 @@ struct SignaturePolicy {
     let graph: CommitGraph
     let checker: SignatureChecker
     let boundaries: Set<ObjectID>
-
-    /// The anchor's hex digits, when the policy has a valid one.
-    private var anchor: String? {
-        guard let feature = index.features.first(where: { $0.hasPrefix("signed-since-") }) else { return nil }
-        let hex = String(feature.dropFirst("signed-since-".count))
-        let isHex = hex.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-        return (12...24).contains(hex.utf8.count) && isHex ? hex : nil
-    }
+    /// Further objects that are here, among which the anchor may be although the head does not lead to it.
+    var held: [ObjectID] = []
 
     /// Refuses when a commit that the policy covers does not verify.
     ///
@@ -72,9 +66,11 @@ struct SignaturePolicy {
     /// * `new`: The commits reachable from `head` that were not accepted before; no others are checked.
     /// * `isClone`: Without an anchor that is held, a clone checks the head only.
     func enforce(head: ObjectID, new: () throws(VaultError) -> Set<ObjectID>, isClone: Bool) throws(VaultError) {
-        guard index.hasFeature("signatures-required") else { return }
+        guard index.hasFeature(Feature.signaturesRequired) else { return }
         let new = try new()
-        let anchors = anchor.map { hex in new.filter { $0.hex.hasPrefix(hex) || hex.hasPrefix($0.hex) } } ?? []
+        let anchor = Feature.anchorDigits(in: index.features)
+        // An anchor that the head does not lead to stops nothing: then everything is checked.
+        let anchors = anchor.map { hex in new.union(held).filter { $0.hex.hasPrefix(hex) } } ?? []
         if isClone, anchors.isEmpty, anchor == nil || boundaries.isEmpty {
             return try check(head)
         }
@@ -93,5 +89,19 @@ struct SignaturePolicy {
         throw VaultError(
             .signatureBad, "this vault requires signed commits and commit \(id.text) is \(status.rawValue)",
             object: id.text)
+    }
+}
+
+extension Vault {
+    /// Refuses when commits that `head` has beyond `held` do not satisfy the vault's policy.
+    ///
+    /// - Throws: `signatureBad` naming one of them.
+    func enforcePolicy(
+        of index: BranchIndex, _ graph: CommitGraph, head: ObjectID, beyond held: ObjectID?
+    ) throws(VaultError) {
+        try SignaturePolicy(
+            index: index, graph: graph, checker: SignatureChecker(refs: refs, cipher: cipher, index: index),
+            boundaries: []
+        ).enforce(head: head, new: { () throws(VaultError) in try graph.exclusive(head, not: held) }, isClone: false)
     }
 }

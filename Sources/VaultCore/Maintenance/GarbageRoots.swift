@@ -17,7 +17,8 @@ struct GarbageRoots {
         let gap: Reachability.Gap = vault.holdsPart(state.config) ? .ends : .fails
         for head in heads.own { try reach.mark(commit: head, at: gap) }
         for head in heads.others { try reach.mark(commit: head, at: .ends) }
-        for tag in state.index.tags {
+        // Tags that were made here and not pushed stand in no index yet.
+        for tag in state.index.tags + (try vault.tagView(state.index).live) {
             if let id = tag.tagID { try reach.mark(tag: id, at: .ends) }
         }
         for id in try recorded() { try reach.mark(anything: id, at: .ends) }

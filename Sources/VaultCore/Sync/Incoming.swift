@@ -17,6 +17,7 @@ struct Incoming {
         var baselines: RemoteHeads
         var objects = 0
         var bytes: Int64 = 0
+        var tags: [TagChange] = []
     }
 
     func fetch(_ scratch: ScratchArea) async throws -> Fetched {
@@ -47,6 +48,7 @@ struct Incoming {
             try vault.recordSeen([(ref, nil, nil)], at: vault.place(of: remote.location), scratch: scratch)
             return fetched
         }
+        let indexBefore = state.index
         try await refreshIndex(&state, snapshot, scratch)
         fetched.state = state
         let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
@@ -66,6 +68,13 @@ struct Incoming {
         if !acceptRewind {
             try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
         }
+        if state.index.hasFeature(Feature.signaturesRequired) {
+            // Whoever is not registered may have stored a key all the same.
+            let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index)
+            var authors: Set<KeyID> = []
+            for id in commits { if let key = checker.keyID(of: try closure.graph.commit(id)) { authors.insert(key) } }
+            try await vault.fetchKeys(authors, from: remote, scratch: scratch)
+        }
         try SignaturePolicy(
             index: state.index, graph: closure.graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
@@ -82,6 +91,9 @@ struct Incoming {
         }
         let wanted = needsHead ? commits + [head] : commits
         try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
+        let tags = TagFetcher(vault: vault, remote: remote, staged: closure.staged)
+        try await tags.fetch(state.index, scratch: scratch)
+        fetched.tags = try tags.changes(from: indexBefore, to: state.index)
         (fetched.objects, fetched.bytes) = batch.count
         try batch.commit()
         try vault.recordSeen(
@@ -97,22 +109,10 @@ struct Incoming {
         let merged = BranchIndex.merged(
             local: state.index, remote: index, nowMs: vault.environment.clock.nowMs)
         try Vault.checkGate(merged)
-        let missing = Set(merged.branches.compactMap(\.publicKeyID)).filter {
-            (try? vault.refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil)
-        }
-        if !missing.isEmpty {
-            let found = try await remote.readAll(missing.sorted { $0.text < $1.text }.map { .key($0) })
-            for (id, file) in found {
-                guard case .content(let bytes) = file, SignatureChecker.pem(bytes, cipher: vault.cipher) != nil
-                else { continue }
-                let place = try vault.layout.place(of: id)
-                try attempt("cannot store a public key") { () throws(Errno) in
-                    try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666)
-                }
-            }
-        }
+        try await vault.fetchKeys(Set(merged.branches.compactMap(\.publicKeyID)), from: remote, scratch: scratch)
         if merged != state.index {
             try vault.storeIndex(merged, scratch: scratch)
+            try vault.settlePendingTags(in: merged, scratch: scratch)
             state.index = merged
         }
     }

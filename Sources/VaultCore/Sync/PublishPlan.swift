@@ -12,7 +12,8 @@ struct PublishPlan: Sendable {
     var index: (id: IndexID, expected: Expected, bytes: [UInt8])?
     /// This clone's own ref, sent once.
     var cloneRef: (id: RefID, bytes: [UInt8])?
-    var namedRef: (id: RefID, expected: Expected, bytes: [UInt8])
+    /// The branch; nil when only tags are sent.
+    var namedRef: (id: RefID, expected: Expected, bytes: [UInt8])?
 
     /// Bytes of all objects.
     var size: Int64
@@ -130,7 +131,7 @@ struct Publisher {
             final.append(.swap(.index(index.id), expected: index.expected, new: index.bytes))
         }
         if let ref = plan.cloneRef { final.append(.swap(.ref(ref.id), expected: .absent, new: ref.bytes)) }
-        final.append(.swap(.ref(plan.namedRef.id), expected: plan.namedRef.expected, new: plan.namedRef.bytes))
+        if let ref = plan.namedRef { final.append(.swap(.ref(ref.id), expected: ref.expected, new: ref.bytes)) }
         let objects = try await sendFull(plan.objects, total: plan.size)
         if objects.count > remote.limits.operations - final.count {
             try await send(objects)

@@ -16,6 +16,18 @@ struct RemoteSnapshot: Sendable {
     var expectedRef: Expected { refBytes.map { .bytes($0) } ?? .absent }
     /// Nothing of the vault is there.
     var isAbsent: Bool { indexBytes == nil && refBytes == nil }
+
+    /// Refuses a branch of ours whose name the remote uses for another ref (spec 05 §6.2).
+    func checkName(of named: BranchRecord, at remote: any Remote) throws(VaultError) {
+        guard let index, index.branch(id: named.branchID) == nil else { return }
+        let taken = index.branches.contains {
+            $0.type == .named && $0.name == named.name && $0.headRefID != named.headRefID
+        }
+        guard taken else { return }
+        throw VaultError(
+            .nameTaken, "\(remote.location) has another branch named '\(named.name)'",
+            hint: "rename yours and push again")
+    }
 }
 
 extension Vault {
