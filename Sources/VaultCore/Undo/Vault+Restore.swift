@@ -49,11 +49,7 @@ extension Vault {
         let blobs = BlobReader(store: store, cipher: cipher)
         let guardian = CheckoutGuard(root: layout.root, blobs: blobs, pool: environment.pool)
         let (plan, kept) = try guardian.restoring(differences, discards: discards)
-        for item in plan.write where try !store.holds(item.entry.blobID) {
-            throw VaultError(
-                .objectMissing, "the content of \(item.path) (\(item.entry.blobID.text)) is not in this clone",
-                hint: "vaultctl fsck --repair", path: item.path.description, object: item.entry.blobID.text)
-        }
+        try blobs.require(plan.write)
         let edit = WorkingEdit(vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
         let outcome = try edit.carryOut(plan, from: blobs)
         result.written = outcome.written.sorted()

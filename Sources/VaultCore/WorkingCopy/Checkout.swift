@@ -36,6 +36,19 @@ struct CheckoutItem: Sendable {
     var expected = Expectation.absent
 }
 
+extension BlobReader {
+    /// Makes sure that the contents of files are here, before the first of them is written.
+    ///
+    /// - Throws: `objectMissing`.
+    func require(_ items: [CheckoutItem]) throws(VaultError) {
+        for item in items where try !store.holds(item.entry.blobID) {
+            throw VaultError(
+                .objectMissing, "the content of \(item.path) (\(item.entry.blobID.text)) is not in this clone",
+                hint: "vaultctl fsck --repair", path: item.path.description, object: item.entry.blobID.text)
+        }
+    }
+}
+
 /// One file to be removed from the working copy.
 struct CheckoutRemoval: Sendable {
     var path: VaultPath

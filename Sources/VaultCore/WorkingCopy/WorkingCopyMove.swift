@@ -72,7 +72,7 @@ struct WorkingCopyMove {
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
-        try requireBlobs(plan.write)
+        try blobs.require(plan.write)
         try accept()
         let untouched = interrupted?.kept ?? Set(plan.alreadyThere)
         if !plan.write.isEmpty || !plan.remove.isEmpty {
@@ -102,6 +102,11 @@ struct WorkingCopyMove {
             try? vault.recordNotStored(before, scratch: scratch)
             try? undo(plan, of: differences, before)
             throw error
+        }
+        let removed = differences.filter { $0.new == nil }.map(\.path)
+        if !record.isMerge, record.branch == nil, !removed.isEmpty {
+            // The head has moved: that the record is not written undoes nothing of it.
+            try? vault.leftOut(state).moved(removing: removed, in: vault, scratch: scratch)
         }
         try Journal.remove(vault.files)
         // What is tracked is still the head's tree when a merge has stopped.
@@ -171,7 +176,7 @@ struct WorkingCopyMove {
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
-        try requireBlobs(plan.write)
+        try blobs.require(plan.write)
         _ = try carryOut(plan)
         try abandon()
         try Journal.remove(vault.files)
@@ -184,14 +189,6 @@ struct WorkingCopyMove {
         let kept = interrupted?.kept ?? []
         let differences = try TreeDiff(trees: trees).files(from, target)
         try undo(differences.filter { !kept.contains($0.path) }, vault.notStored(), abandon)
-    }
-
-    private func requireBlobs(_ items: [CheckoutItem]) throws(VaultError) {
-        for item in items where try !vault.store.holds(item.entry.blobID) {
-            throw VaultError(
-                .objectMissing, "the content of \(item.path) (\(item.entry.blobID.text)) is not in this clone",
-                hint: "vaultctl fsck --repair", path: item.path.description, object: item.entry.blobID.text)
-        }
     }
 
     private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> [VaultPath] {
