@@ -14,6 +14,11 @@ final class TreeReader: Sendable {
     private let cipher: VaultCipher
     private let cache = Locked<[ObjectID: TreeObject]>([:])
     private static let cachedTrees = 4096
+    /// Where each name stands in the large folders that were looked into.
+    private let positions = Locked<[ObjectID: [[UInt8]: Int]]>([:])
+    /// Up to this many entries looking at each of them is quicker.
+    private static let searchedEntries = 32
+    private static let indexedFolders = 64
 
     init(store: any ObjectReading, cipher: VaultCipher) {
         self.store = store
@@ -120,12 +125,32 @@ final class TreeReader: Sendable {
         var current = root
         let segments = path.segments
         for (position, segment) in segments.enumerated() {
-            guard let entry = try tree(current).entries.last(where: { $0.name == segment }) else { return nil }
+            guard let entry = try entry(named: segment, in: current) else { return nil }
             if position == segments.count - 1 { return entry.target }
             guard case .folder(let id) = entry.target else { return nil }
             current = id
         }
         return nil
+    }
+
+    /// The entry of a name in one folder; of two the later.
+    private func entry(named name: [UInt8], in folder: ObjectID) throws(VaultError) -> TreeEntry? {
+        let entries = try tree(folder).entries
+        guard entries.count > Self.searchedEntries else { return entries.last { $0.name == name } }
+        return positions.withLock { known in
+            guard var index = known[folder] else {
+                // The first look costs less than an index, which is made when there is a second.
+                if known.count >= Self.indexedFolders { known.removeAll(keepingCapacity: true) }
+                known[folder] = [:]
+                return entries.last { $0.name == name }
+            }
+            if index.isEmpty {
+                index.reserveCapacity(entries.count)
+                for (position, entry) in entries.enumerated() { index[entry.name] = position }
+                known[folder] = index
+            }
+            return index[name].map { entries[$0] }
+        }
     }
 }
 
