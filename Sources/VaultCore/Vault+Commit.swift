@@ -86,8 +86,7 @@ private struct CommitOperation: ~Copyable {
     /// Refuses what can not be recorded truthfully.
     private func check(_ changes: WorkingChanges) throws(VaultError) {
         if let first = changes.unreadable.first(where: { isSelected($0.path) }) {
-            let isTracked = changes.cache.position(of: first.path).found || changes.cache.hasEntries(below: first.path)
-            throw unreadable(first.path, isTracked: isTracked)
+            throw unreadable(first.path, isTracked: changes.isTracked(first.path))
         }
         if options.strict, let first = changes.skipped.first(where: { isSelected($0.path) }) {
             throw VaultError(
@@ -233,7 +232,7 @@ private struct CommitOperation: ~Copyable {
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
         if merge != nil { try MergeState.remove(vault.files) }
-        try vault.leftOut(state).committed(real, in: vault, scratch: lock.scratch)
+        try vault.leftOut(state).committed(real, before: changes.cache, in: vault, scratch: lock.scratch)
         updateCache(changes, stored, edits, tree: tree)
         try vault.recordCheckout(
             added: stored.map(\.path), removed: changes.deleted.map(\.path), scratch: lock.scratch)

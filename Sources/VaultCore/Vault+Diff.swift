@@ -56,8 +56,13 @@ extension Vault {
         }
         let loaded = StatCache.load(layout: layout)?.tree
         let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
-        let found = try look(tracked)
+        var found = try look(tracked)
         refreshCache(found, tree: tracked.tree, loadedFor: loaded)
+        // As a commit would record it.
+        let absent = try notStored()
+        found.deleted.removeAll { absent.contains($0.path) }
+        try leftOut(state).apply(to: &found, taking: [])
+        found.leaveOutCopies(of: try mergeState())
         if let entry = found.unreadable.first(where: { VaultPath(unchecked: $0.path).isWanted(paths) }) {
             let path = PathQuoting.text(entry.path)
             throw VaultError(.permissionDenied, "\(path) can not be read, so it can not be compared", path: path)
@@ -79,9 +84,8 @@ extension Vault {
             }
             items[path]?.new = new
         }
-        let absent = try notStored()
         for candidate in found.added + found.modified { set(candidate.path, to: .file(candidate.status)) }
-        for entry in found.deleted where !absent.contains(entry.path) { set(entry.path, to: nil) }
+        for entry in found.deleted { set(entry.path, to: nil) }
         var different = Array(items.values)
         // Against the head the look has decided already.
         if from != tracked.tree { different = try different.filter { try !isSame($0, comparer) } }

@@ -12,6 +12,7 @@ extension Vault {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = treeReader()
         var changes = Changes()
+        let merge = try mergeState()
         var look: WorkingChanges?
         if mode != .bare {
             let loaded = StatCache.load(layout: layout)?.tree
@@ -21,17 +22,12 @@ extension Vault {
             found.deleted.removeAll { kept.contains($0.path) }
             refreshCache(found, tree: tracked.tree, loadedFor: loaded)
             let leftOut = try leftOut(state).apply(to: &found, taking: [])
+            found.leaveOutCopies(of: merge)
             if options.includeIgnored, !leftOut.isEmpty {
                 found.ignored = (found.ignored + leftOut.map(\.bytes)).sorted { $0.lexicographicallyPrecedes($1) }
             }
             changes = found.changes
             look = found
-        }
-        let merge = try mergeState()
-        // The other side's copies are nothing that anybody added.
-        for path in merge?.conflicts ?? [] {
-            let copy = path.copied(for: path)
-            changes.added.removeAll { $0.isAtOrBelow(copy) }
         }
         restrict(&changes, to: options.paths)
         return StatusReport(

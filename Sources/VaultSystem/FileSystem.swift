@@ -148,7 +148,7 @@ extension File {
     }
 }
 
-/// One name in a directory, with the kind the directory itself tells (`unknown` where it does not).
+/// One name in a directory, with its kind (`unknown` where that can not be told).
 package struct DirectoryEntry: Sendable, Equatable {
     package let name: [UInt8]
     package let kind: FileKind

@@ -149,7 +149,10 @@ extension LinuxDirectory {
                 .assumingMemoryBound(to: CChar.self)
             let bytes = unsafe CBytes.copy(name)
             if bytes == Self.thisDirectory || bytes == Self.parentDirectory { continue }
-            found.append(unsafe DirectoryEntry(name: bytes, kind: FileKind(directoryType: record.pointee.d_type)))
+            var kind = unsafe FileKind(directoryType: record.pointee.d_type)
+            // Some file systems keep no kinds in their directories.
+            if kind == .unknown, let status = try? status(of: bytes) { kind = status.kind }
+            found.append(DirectoryEntry(name: bytes, kind: kind))
         }
     }
 

@@ -12,7 +12,7 @@ final class FaultDirectory: Directory {
 
     func entries() throws(Errno) -> [DirectoryEntry] {
         try plan.check(.entries)
-        return try inner.entries()
+        return plan.shown(try inner.entries())
     }
 
     func status() throws(Errno) -> FileStatus {

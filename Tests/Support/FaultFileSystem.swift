@@ -47,6 +47,7 @@ package final class FaultFileSystem: FileSystem {
         var matched = 0
         var fired = 0
         var closedNames: Set<[UInt8]> = []
+        var hidesKinds = false
     }
 
     /// The file system behind it, where nothing fails.
@@ -70,6 +71,16 @@ package final class FaultFileSystem: FileSystem {
     /// Makes files of these names refuse to be opened, as they do to whoever lacks the permission.
     package func close(_ names: Set<[UInt8]>) {
         state.withLock { $0.closedNames = names }
+    }
+
+    /// Makes directories tell nothing but names, as some file systems do.
+    package func hideKinds() {
+        state.withLock { $0.hidesKinds = true }
+    }
+
+    func shown(_ entries: [DirectoryEntry]) -> [DirectoryEntry] {
+        guard state.withLock({ $0.hidesKinds }) else { return entries }
+        return entries.map { DirectoryEntry(name: $0.name, kind: .unknown) }
     }
 
     func checkOpening(_ name: [UInt8]) throws(Errno) {

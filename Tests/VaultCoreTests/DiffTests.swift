@@ -37,6 +37,12 @@ struct DiffTests {
         #expect(hunks.map(\.header) == ["@@ -2,14 +2,14 @@", "@@ -17,4 +17,4 @@"])
         #expect(wide.linesAdded == 3 && wide.linesRemoved == 3)
         let narrow = try #require(try files(vault, DiffOptions(context: 2)).first)
+        // However many are asked for, there are no more lines than the text has.
+        for context in [20, Int.max / 2 + 1, Int.max] {
+            let all = try #require(try files(vault, DiffOptions(context: context)).first)
+            guard case .text(let hunks) = all.content else { throw Errno.invalidArgument }
+            #expect(hunks.map(\.header) == ["@@ -1,20 +1,20 @@"])
+        }
         let text = String(decoding: narrow.patch, as: UTF8.self)
         #expect(
             text == """

@@ -162,6 +162,108 @@ struct StashTests {
         }
     }
 
+    // MARK: What is kept
+
+    @Test func `is there on a file system whose folders tell names only, and is kept when another is made`() throws {
+        let files = FaultFileSystem(memory)
+        files.hideKinds()
+        let blind = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 15)
+        let vault = try blind.open("a")
+        for text in ["first", "second"] {
+            try scene.put(text, at: "f", in: "a")
+            _ = try vault.stash(message: text)
+        }
+        #expect(try vault.stashes().map(\.message) == ["second", "first"])
+        _ = try vault.applyStash(1, drop: true)
+        #expect(try working()["f"] == "first" && vault.stashes().map(\.message) == ["second"])
+    }
+
+    @Test func `that could not be read again is not made`() throws {
+        let edited = try edit()
+        let message = String(repeating: "m", count: Limits.metadataPlaintext)
+        #expect(throws: VaultError.coded(.refused)) { try vault.stash(message: message) }
+        #expect(try working() == edited && vault.stashes().isEmpty)
+        _ = try vault.stash()
+        _ = try vault.applyStash(0, drop: true)
+        #expect(try working() == edited)
+    }
+
+    @Test func `that is damaged keeps nobody from the others, and can be dropped`() throws {
+        for text in ["first", "second", "third"] {
+            try scene.put(text, at: "f", in: "a")
+            _ = try vault.stash(message: text)
+        }
+        let shelf = try memory.openDirectory("/a/.sg_vault/local/vaultctl/stash")
+        let names = try shelf.entries().map(\.name).sorted { $0.lexicographicallyPrecedes($1) }
+        let folder = try shelf.openDirectory(names[1])
+        try folder.removeFile(Array("manifest".utf8))
+        let garbage: [UInt8] = [1, 2, 3]
+        try folder.createFile(Array("manifest".utf8), mode: 0o600).write(garbage.span)
+        let zips = try memory.openDirectory("/a/.sg_vault/local").openDirectory(
+            Array("stash".utf8), creatingWith: 0o755)
+        try zips.createFile(Array("stash-1700000000000.zip".utf8), mode: 0o644).write(garbage.span)
+        let stashes = try vault.stashes()
+        #expect(stashes.map(\.message) == ["third", nil, "first", nil])
+        #expect(stashes.map { $0.damage == nil } == [true, false, true, false])
+        #expect(stashes[3].timeMs == 1_700_000_000_000)
+        #expect(throws: VaultError.self) { try vault.applyStash(1) }
+        // Another one is made without the damaged one being taken for unfinished.
+        try scene.put("fourth", at: "f", in: "a")
+        #expect(try vault.stash(message: "fourth")?.number == 0)
+        #expect(try vault.stashes().count == 5)
+        try vault.dropStash(4)
+        try vault.dropStash(2)
+        #expect(try vault.stashes().map(\.message) == ["fourth", "third", "first"])
+        _ = try vault.applyStash(2, drop: true)
+        #expect(try working()["f"] == "first")
+    }
+
+    /// Puts a stash of the reference beside others while a command runs.
+    private struct Intruder: Observer {
+        let act: @Sendable () -> Void
+        let hasActed = Locked(false)
+
+        func progress(_ progress: Progress) {
+            let isFirst = hasActed.withLock { has in
+                defer { has = true }
+                return !has
+            }
+            if isFirst { act() }
+        }
+
+        func warning(_ text: String) {}
+    }
+
+    @Test func `is the one that is dropped after it was brought back, whatever came meanwhile`() throws {
+        let edited = try edit()
+        _ = try vault.stash()
+        let memory = memory
+        let archive = zip([("f", "newer work by sgit")])
+        let intruder = Intruder {
+            let folder = try? memory.openDirectory("/a/.sg_vault/local").openDirectory(
+                Array("stash".utf8), creatingWith: 0o755)
+            try? folder?.createFile(Array("stash-9999999999999.zip".utf8), mode: 0o644).write(archive.span)
+        }
+        #expect(try vault.applyStash(0, drop: true, observer: intruder).isDropped)
+        #expect(intruder.hasActed.withLock { $0 })
+        #expect(try working() == edited)
+        #expect(try vault.stashes().map(\.timeMs) == [9_999_999_999_999])
+    }
+
+    @Test func `is not dropped when another one is expected`() throws {
+        for text in ["first", "second"] {
+            try scene.put(text, at: "f", in: "a")
+            _ = try vault.stash(message: text)
+        }
+        let seen = try vault.stashes()
+        try scene.put("third", at: "f", in: "a")
+        _ = try vault.stash(message: "third")
+        #expect(throws: VaultError.coded(.refused)) { try vault.dropStash(0, expected: seen[0]) }
+        #expect(try vault.stashes().map(\.message) == ["third", "second", "first"])
+        let now = try vault.stashes()
+        #expect(try vault.dropStash(1, expected: now[1]).message == "second")
+    }
+
     // MARK: The reference's
 
     /// A zip as Python's `zipfile` writes it, uncompressed members only.
@@ -203,5 +305,17 @@ struct StashTests {
         #expect(kept == archive)
         #expect(try vault.applyStash(0, drop: true).isDropped)
         #expect(try folder.entries().isEmpty && vault.status().stashCount == 0)
+    }
+
+    @Test func `of the reference comes back whole when its list lacks a file`() throws {
+        let folder = try memory.openDirectory("/a/.sg_vault/local").openDirectory(
+            Array("stash".utf8), creatingWith: 0o755)
+        let archive = zip([("f", "by sgit"), ("new/x", "added")])
+        try folder.createFile(Array("stash-1700000000000.zip".utf8), mode: 0o644).write(archive.span)
+        let head = try #require(try vault.status().head)
+        let meta = Array("{\"base_commit\": \"\(head.text)\", \"files_modified\": [\"f\"]}".utf8)
+        try folder.createFile(Array("stash-1700000000000.stash-meta.json".utf8), mode: 0o644).write(meta.span)
+        #expect(try vault.applyStash(0, drop: true).isDropped)
+        #expect(try working() == ["f": "by sgit", "new/x": "added", "d/g": "two", "t": Self.lines])
     }
 }

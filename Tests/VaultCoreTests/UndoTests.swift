@@ -110,6 +110,66 @@ struct UndoTests {
         #expect(try working() == ["f": "one\n", "loose": "mine", "d/g": "other"])
     }
 
+    @Test func `a hard reset without the contents of its commit leaves the edits where they are`() throws {
+        let graph = CommitGraph(store: vault.store, cipher: vault.cipher, boundaries: [])
+        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let old = try #require(try trees.entry(VaultPath("f"), in: graph.tree(of: heads[0]))?.file)
+        try memory.openDirectory("/a/.sg_vault/bare/data").removeFile(Array(old.blobID.text.utf8))
+        try scene.put("edited", at: "d/g", in: "a")
+        #expect(throws: VaultError.coded(.objectMissing)) {
+            try vault.reset(to: heads[0].text, ResetOptions(hard: true, stashesEdits: true))
+        }
+        #expect(try working() == ["f": "two\n", "d/g": "edited"])
+        #expect(try vault.stashes().isEmpty && vault.status().head == heads[2])
+    }
+
+    @Test func `a hard reset that fails after the edits were stashed says where they are`() throws {
+        try scene.put("edited", at: "d/g", in: "a")
+        // A disk that fails when the files have the content of the commit and the head is to follow.
+        let stopping = VaultScene(
+            keys: try SceneKeys.shared(), on: memory, seed: 16,
+            failPoints: FailPoints { (point: FailPoint) throws(Errno) in
+                if point == .checkoutBeforeHead { throw .ioError }
+            })
+        let error = #expect(throws: VaultError.self) {
+            try stopping.open("a").reset(to: heads[0].text, ResetOptions(hard: true, stashesEdits: true))
+        }
+        #expect(error?.message.hasPrefix("the edits were stashed, but ") == true)
+        #expect(error?.hint == "vaultctl stash pop")
+        #expect(try scene.open("a").stashes().map(\.changes.modified) == [paths("d/g")])
+    }
+
+    @Test func `a hard reset minds no untracked file that can not be read`() throws {
+        let files = FaultFileSystem(memory)
+        let other = VaultScene(keys: try SceneKeys.shared(), on: files, seed: 17)
+        let locked = Array("locked".utf8)
+        try memory.openDirectory("/a").createFile(Array("loose".utf8), mode: 0o600).write(locked.span)
+        files.close([Array("loose".utf8)])
+        #expect(try other.open("a").reset(to: "HEAD~2", ResetOptions(hard: true)).new == heads[0])
+        #expect(try working() == ["f": "one\n", "loose": "locked"])
+    }
+
+    @Test func `a hard reset forgets what a commit was to drop`() throws {
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        #expect(try vault.status().changes == Changes(deleted: paths("f")))
+        _ = try vault.reset(to: "HEAD", ResetOptions(hard: true))
+        #expect(try vault.status().isClean)
+        try scene.put("more", at: "x", in: "a")
+        #expect(try vault.commit().changes == Changes(added: paths("x")))
+    }
+
+    @Test func `restore finds every file of a large folder`() throws {
+        for number in 0..<100 { try scene.put("\(number)", at: "many/f\(number)", in: "a") }
+        _ = try vault.commit()
+        for number in 0..<100 { try scene.remove("many/f\(number)", in: "a") }
+        let wanted = try (0..<100).map { try VaultPath("many/f\($0)") }
+        #expect(try vault.restore(wanted + paths("many/none")).written == wanted.sorted())
+        let found = try working()
+        for number in 0..<100 { #expect(found["many/f\(number)"] == "\(number)") }
+        for number in 0..<100 { try scene.put("edit \(number)", at: "many/f\(number)", in: "a") }
+        #expect(try vault.restore(wanted).kept == wanted.sorted())
+    }
+
     @Test func `a hard reset stashes the edits that it would lose, or refuses`() throws {
         try scene.put("edited", at: "f", in: "a")
         try scene.remove("d/g", in: "a")

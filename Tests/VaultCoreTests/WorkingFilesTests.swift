@@ -94,6 +94,71 @@ struct WorkingFilesTests {
         #expect(try vault.moveFiles(paths("n/g"), to: nil).map(\.to) == (try paths("g")))
     }
 
+    @Test func `in whose place links stand are not said to be removed`() throws {
+        let root = try memory.openDirectory("/a")
+        for (path, link) in [("f", "f"), ("d/e/h", "d")] {
+            try root.removeTree(Array(link.utf8))
+            try memory.createLink(FilePath("/a/\(link)"), to: "elsewhere")
+            #expect(throws: VaultError.coded(.dirtyTree)) { try vault.removeFiles(paths(path)) }
+            #expect(try vault.status().isClean)
+            _ = try vault.removeFiles(paths(path), cached: true)
+            #expect(try vault.commit().changes == Changes(deleted: paths(path)))
+        }
+    }
+
+    @Test(arguments: ["build/f", "x.log", ".env", "node_modules/f", "d/build/g"])
+    func `are not moved to where commits leave them out`(_ target: String) throws {
+        try scene.put("build/\n*.log\n", at: ".gitignore", in: "a")
+        for folder in ["build", "node_modules", "d/build"] { try scene.put("", at: "\(folder)/.keep", in: "a") }
+        let before = try names()
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("f"), to: VaultPath(target)) }
+        #expect(try names() == before)
+    }
+
+    @Test func `of a folder are not moved to where commits leave one of them out`() throws {
+        try scene.put("n/e/h\n", at: ".gitignore", in: "a")
+        let before = try names()
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("d"), to: VaultPath("n")) }
+        #expect(try names() == before)
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        _ = try vault.commit()
+        try scene.remove("f", in: "a")
+        _ = try vault.moveFiles(paths("d"), to: VaultPath("m"))
+    }
+
+    @Test func `that a commit leaves out or drops are told so by a comparison`() throws {
+        func told() throws -> [String] {
+            var found: [String] = []
+            try vault.diff(DiffOptions()) { file in
+                found.append("\(file.status.rawValue) \(file.path)")
+                return true
+            }
+            return found
+        }
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        #expect(try told() == ["deleted f"])
+        _ = try vault.commit()
+        #expect(try told() == [] && vault.status().isClean)
+    }
+
+    @Test func `that others removed first are not dropped when they commit them anew`() async throws {
+        _ = try await vault.push(to: scene.remote())
+        try await scene.clone("b")
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        let other = try scene.open("b")
+        try scene.remove("f", in: "b")
+        _ = try other.commit()
+        _ = try await other.push(to: scene.remote())
+        _ = try await vault.pull(from: scene.remote())
+        try scene.put("anew", at: "f", in: "b")
+        _ = try other.commit()
+        _ = try await other.push(to: scene.remote())
+        _ = try await vault.pull(from: scene.remote())
+        try scene.put("more", at: "x", in: "a")
+        #expect(try vault.commit().changes == Changes(added: paths("x")))
+        #expect(try committed() == ["f", "d/g", "d/e/h", "x"])
+    }
+
     @Test func `tell why they are or are not ignored`() throws {
         try scene.put("*.log\nbuild/\n!keep.log\n", at: ".gitignore", in: "a")
         let verdicts = try vault.ignoreVerdicts(

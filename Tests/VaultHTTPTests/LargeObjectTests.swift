@@ -1,5 +1,6 @@
 import Testing
 import VaultCore
+import VaultCrypto
 import VaultFormat
 import VaultSystem
 import VaultTestSupport
@@ -118,6 +119,28 @@ struct LargeObjectTests {
         #expect(try content(of: "d/f29", in: "b") == Array("29".utf8))
         // Refs, list, what was refused, commit, two levels of folders, the rest.
         #expect(try await scene.server.log().count <= 7)
+    }
+
+    /// A disk that gives the first byte and the whole in order, and fails for parts.
+    private struct Failing: ObjectSource {
+        let content: [UInt8]
+        var size: Int64 { Int64(content.count) }
+        func read(into sink: (Span<UInt8>) throws -> Void) throws { try sink(content.span) }
+        func bytes(at offset: Int64, count: Int) throws -> [UInt8]? {
+            guard count == 1 else { throw VaultError(.ioError, "the disk fails") }
+            return [content[Int(offset)]]
+        }
+    }
+
+    @Test func `that the disk does not give are no failure of the network`() async throws {
+        let digest = try SHA256.hash(content.span)
+        let batch = try WriteBatch([.object(ObjectID(digest: digest, width: .short), Failing(content: content))])
+        let keys = scene.files.keys
+        let remote = try scene.remote()
+        await #expect(throws: VaultError(.ioError, "")) {
+            try await remote.apply(
+                batch, authorization: WriteAuthorization(vaultID: keys.vaultID, writeKey: keys.write))
+        }
     }
 
     @Test func `are held in memory once`() async throws {

@@ -46,7 +46,7 @@ enum MoveCommand {
         words: ["mv"], group: .work, summary: "give files another place or name",
         paragraph: """
             Moves tracked files or folders of the working copy, uncommitted edits included; the next commit records it. \
-            Nothing is ever replaced.
+            Nothing is ever replaced, and nothing is moved to where commits would leave it out (vaultctl check-ignore).
             """,
         synopsis: ["mv SRC... DST"],
         positionals: [
@@ -55,7 +55,8 @@ enum MoveCommand {
         ],
         exits: [
             .init(.ok), .init(.notFound, "SRC is not tracked or not on disk"), .init(.auth, "a read-only clone"),
-            .init(.integrity), .init(.refused, "there is something at the destination"),
+            .init(.integrity),
+            .init(.refused, "there is something at the destination, or commits leave files out there"),
         ],
         examples: [
             .init("vaultctl mv plan.md notes/plan-2.md", "Another name."),

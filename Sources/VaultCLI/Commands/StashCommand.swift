@@ -9,10 +9,11 @@ enum StashCommand {
 
     private static let number = Positional("N", help: "which one; 0 is the newest and the default")
     private static let document = Verb.Document(
-        "vaultctl/stash/1", "stashes[{n,time_ms,base,branch,message,added[],modified[],deleted[],encrypted}]")
+        "vaultctl/stash/1",
+        "stashes[{n,time_ms,base,branch,message,added[],modified[],deleted[],encrypted,damaged}]")
     private static let applied = Verb.Document(
         "vaultctl/stash/1",
-        "stashes[{n,time_ms,base,branch,message,added[],modified[],deleted[],encrypted}], dropped, merged[], "
+        "stashes[{n,time_ms,base,branch,message,added[],modified[],deleted[],encrypted,damaged}], dropped, merged[], "
             + "not_written[{path,reason}]")
 
     private static let push = Verb(
@@ -47,7 +48,8 @@ enum StashCommand {
         words: ["stash", "list"], group: .undo, summary: "what was put aside",
         paragraph: """
             Lists the stashes of this clone, the newest first. Those of sgit, which lie on disk as plain text, are listed \
-            too, and can be shown, applied and dropped.
+            too, and can be shown, applied and dropped. One that can not be read is listed as such (exit 8) and can be \
+            dropped.
             """,
         synopsis: ["stash list"], exits: [.init(.ok), .init(.integrity)],
         examples: [
@@ -55,7 +57,10 @@ enum StashCommand {
         ],
         document: document,
         action: .local { call in
-            try call.answer(StashAnswer(words: nil, stashes: try VaultPlace.open(call).stashes(), none: "No stash"))
+            let stashes = try VaultPlace.open(call).stashes()
+            return try call.answer(
+                StashAnswer(words: nil, stashes: stashes, none: "No stash"),
+                exit: stashes.contains { $0.damage != nil } ? .integrity : .ok)
         })
 
     private static let show = Verb(
@@ -73,6 +78,7 @@ enum StashCommand {
             guard stashes.indices.contains(chosen) else {
                 throw VaultError(.revisionNotFound, "there is no stash \(chosen)", hint: "vaultctl stash list")
             }
+            if let damage = stashes[chosen].damage { throw damage }
             return try call.answer(
                 StashAnswer(words: nil, stashes: [stashes[chosen]], none: "", tellsFiles: true))
         })
@@ -112,7 +118,8 @@ enum StashCommand {
         synopsis: ["stash drop [N]"], positionals: [number],
         exits: [
             .init(.ok), .init(.negative, "declined"), .init(.notFound, "there is no such stash"),
-            .init(.auth, "a read-only clone"), .init(.inputNeeded, "nobody can be asked"),
+            .init(.auth, "a read-only clone"), .init(.refused, "another command changed the list meanwhile"),
+            .init(.inputNeeded, "nobody can be asked"),
         ],
         examples: [
             .init("vaultctl stash drop", "Deletes the newest."), .init("vaultctl stash drop -y 1", "Without asking."),
@@ -121,12 +128,17 @@ enum StashCommand {
         action: .local { call in
             let vault = try VaultPlace.open(call)
             let number = try chosen(call)
-            guard try vault.stashes().indices.contains(number) else {
+            let stashes = try vault.stashes()
+            guard stashes.indices.contains(number) else {
                 throw VaultError(.revisionNotFound, "there is no stash \(number)", hint: "vaultctl stash list")
             }
-            try Confirmation.require("Delete stash \(number) for good?", call)
-            return try call.answer(
-                StashAnswer(words: "Dropped", stashes: [try vault.dropStash(number)], none: ""))
+            let chosen = stashes[number]
+            let files = "\(chosen.changes.count) file\(chosen.changes.count == 1 ? "" : "s")"
+            let what = chosen.damage == nil ? files : "can not be read"
+            try Confirmation.require("Delete stash \(number) (\(what)) for good?", call)
+            // The answer was about this one.
+            let dropped = try vault.dropStash(number, expected: chosen)
+            return try call.answer(StashAnswer(words: "Dropped", stashes: [dropped], none: ""))
         })
 
     private static func chosen(_ call: Call) throws -> Int {
@@ -163,7 +175,9 @@ private struct StashAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         if stashes.isEmpty { return try text.line(none) }
         for stash in stashes {
-            let name = stash.message ?? (stash.isEncrypted ? "" : "(made by sgit, not encrypted)")
+            let kind =
+                stash.damage != nil ? "(can not be read)" : stash.isEncrypted ? "" : "(made by sgit, not encrypted)"
+            let name = stash.message ?? kind
             let place = stash.branch.map { " on \(TextSafety.line($0))" } ?? ""
             let begin = words.map { "\($0) " } ?? ""
             let count = text.counted(stash.changes.count, "file")
@@ -195,6 +209,7 @@ extension JSONValue {
             "branch": .optional(stash.branch), "message": .optional(stash.message),
             "added": .paths(stash.changes.added), "modified": .paths(stash.changes.modified),
             "deleted": .paths(stash.changes.deleted), "encrypted": .bool(stash.isEncrypted),
+            "damaged": .bool(stash.damage != nil),
         ])
     }
 }

@@ -106,6 +106,8 @@ public struct StashInfo: Sendable, Equatable {
     public var changes: Changes
     /// False for a stash of the reference, which lies on disk as plain text.
     public var isEncrypted: Bool
+    /// Why it can not be read; then nothing but its time is known.
+    public var damage: VaultError?
 }
 
 /// The answer of `Vault.applyStash`.

@@ -7,6 +7,8 @@ struct UnifiedDiff {
     ///
     /// * `context`: Equal lines before and behind each difference; hunks that would touch are one.
     static func hunks(_ old: [UInt8], _ new: [UInt8], context: Int) -> [DiffHunk]? {
+        // No text has more lines than bytes: what goes beyond is nothing to count through.
+        let context = min(max(context, 0), max(old.count, new.count))
         let shared = sharedEnds(old, new)
         let middle = (
             old: Array(old[shared.start..<old.count - shared.end]),

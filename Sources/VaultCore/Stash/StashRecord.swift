@@ -23,13 +23,15 @@ struct StashRecord: Sendable, Equatable {
     var files: [StashedFile]
     /// False for one of the reference.
     var isOwn = true
+    /// Why nothing more of it is known.
+    var damage: VaultError?
 
     func info(_ number: Int) -> StashInfo {
         func paths(_ kind: StashedFile.Kind) -> [VaultPath] { files.filter { $0.kind == kind }.map(\.path) }
         return StashInfo(
             number: number, timeMs: timeMs, base: base, branch: branch, message: message,
             changes: Changes(added: paths(.added), modified: paths(.modified), deleted: paths(.deleted)),
-            isEncrypted: isOwn)
+            isEncrypted: isOwn, damage: damage)
     }
 
     // MARK: The manifest

@@ -17,11 +17,21 @@ struct StashShelf {
 
     // MARK: Reading
 
-    /// All stashes, the newest first.
+    /// All stashes, the newest first; one that can not be read keeps nobody from the others.
     func all() throws -> [StashRecord] {
         var records: [StashRecord] = []
-        for name in try ownNames() { records.append(try own(name)) }
-        records += try referenceRecords()
+        for name in try ownNames() {
+            do throws(VaultError) { records.append(try own(name)) } catch {
+                records.append(Self.damaged(name, error, isOwn: true))
+            }
+        }
+        if let folder = try Self.folder(Self.folderName, in: vault.layout.local) {
+            for name in try zipNames() {
+                do throws(VaultError) { records.append(try reference(name, in: folder)) } catch {
+                    records.append(Self.damaged(name, error, isOwn: false))
+                }
+            }
+        }
         return records.sorted {
             ($0.timeMs, $0.isOwn ? 1 : 0) == ($1.timeMs, $1.isOwn ? 1 : 0)
                 ? $1.name.lexicographicallyPrecedes($0.name)
@@ -29,7 +39,20 @@ struct StashShelf {
         }
     }
 
-    /// One of them.
+    private static func damaged(_ name: [UInt8], _ error: VaultError, isOwn: Bool) -> StashRecord {
+        var record = StashRecord(
+            name: name, timeMs: time(of: name), base: nil, branch: nil, message: nil, files: [], isOwn: isOwn)
+        record.damage = error
+        return record
+    }
+
+    /// The time in the name of a stash, in milliseconds since 1970.
+    private static func time(of name: [UInt8]) -> Int64 {
+        let digits = name.dropFirst(prefix.utf8.count).prefix { $0 != UInt8(ascii: ".") }
+        return Int64(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+
+    /// One of them, which may be damaged.
     ///
     /// - Throws: `revisionNotFound` when there are not so many.
     func record(_ number: Int) throws -> StashRecord {
@@ -65,9 +88,12 @@ struct StashShelf {
         guard let shelf = try shelf() else { return [] }
         return try attempt("cannot list the stashes") { () throws(Errno) in
             var names: [[UInt8]] = []
-            for entry in try shelf.entries() where entry.kind == .directory {
-                let folder = try shelf.openDirectory(entry.name)
-                if try folder.statusIfPresent(of: Self.manifestName.bytes) != nil { names.append(entry.name) }
+            // What is not in this list is removed as unfinished: nothing is left out on the word of a directory.
+            for entry in try shelf.entries() {
+                do throws(Errno) {
+                    let folder = try shelf.openDirectory(entry.name)
+                    if try folder.statusIfPresent(of: Self.manifestName.bytes) != nil { names.append(entry.name) }
+                } catch .notADirectory {} catch .tooManyLinks {}  // no stash
             }
             return names
         }
@@ -104,37 +130,36 @@ struct StashShelf {
         return entries.map(\.name).filter { $0.starts(with: Self.prefix.bytes) && $0.suffix(4) == ".zip".bytes[...] }
     }
 
-    private func referenceRecords() throws(VaultError) -> [StashRecord] {
-        guard let folder = try Self.folder(Self.folderName, in: vault.layout.local) else { return [] }
-        var records: [StashRecord] = []
-        for name in try zipNames() {
-            let stem = Array(name.dropLast(4))
-            let time = Int64(String(decoding: stem.dropFirst(Self.prefix.utf8.count), as: UTF8.self)) ?? 0
-            let meta = try attempt("cannot read a stash") { () throws(Errno) in
-                try folder.contents(stem + Self.metaEnding.bytes, limit: Limits.metadataPlaintext)
-            }
-            let value = try meta.map { (bytes) throws(VaultError) in try LocalFiles.object(bytes, "a stash") }
-            var files: [StashedFile] = []
-            if let value {
-                for (member, kind) in [
-                    ("files_added", StashedFile.Kind.added), ("files_modified", .modified), ("files_deleted", .deleted),
-                ] {
-                    for text in (value[name: member]?.items ?? []).compactMap(\.text) {
-                        files.append(StashedFile(path: try Self.path(text.bytes), kind: kind, entry: nil))
-                    }
-                }
-            } else {
-                for member in try zip(name).names where member.last != UInt8(ascii: "/") {
-                    files.append(StashedFile(path: try Self.path(member), kind: .added, entry: nil))
-                }
-            }
-            files.sort { $0.path < $1.path }
-            records.append(
-                StashRecord(
-                    name: name, timeMs: time, base: value?["base_commit"]?.text.flatMap { try? ObjectID($0) },
-                    branch: nil, message: nil, files: files, isOwn: false))
+    private func reference(_ name: [UInt8], in folder: any Directory) throws(VaultError) -> StashRecord {
+        let meta = try attempt("cannot read a stash") { () throws(Errno) in
+            try folder.contents(name.dropLast(4) + Self.metaEnding.bytes, limit: Limits.metadataPlaintext)
         }
-        return records
+        let value = try meta.map { (bytes) throws(VaultError) in try LocalFiles.object(bytes, "a stash") }
+        var files: [StashedFile] = []
+        if let value {
+            for (member, kind) in [
+                ("files_added", StashedFile.Kind.added), ("files_modified", .modified), ("files_deleted", .deleted),
+            ] {
+                for text in (value[name: member]?.items ?? []).compactMap(\.text) {
+                    files.append(StashedFile(path: try Self.path(text.bytes), kind: kind, entry: nil))
+                }
+            }
+        } else {
+            try Self.addMembers(of: try zip(name), to: &files)
+        }
+        files.sort { $0.path < $1.path }
+        return StashRecord(
+            name: name, timeMs: Self.time(of: name), base: value?["base_commit"]?.text.flatMap { try? ObjectID($0) },
+            branch: nil, message: nil, files: files, isOwn: false)
+    }
+
+    /// Adds the files of a zip that are not among the ones that are known.
+    private static func addMembers(of zip: ZipArchive, to files: inout [StashedFile]) throws(VaultError) {
+        let known = Set(files.map(\.path))
+        for member in zip.names where member.last != UInt8(ascii: "/") {
+            let path = try path(member)
+            if !known.contains(path) { files.append(StashedFile(path: path, kind: .added, entry: nil)) }
+        }
     }
 
     private static func path(_ bytes: [UInt8]) throws(VaultError) -> VaultPath {
@@ -158,6 +183,9 @@ struct StashShelf {
     func unpack(_ record: StashRecord, into folder: any Directory, _ scratch: ScratchArea) throws -> StashRecord {
         var record = record
         let zip = try zip(record.name)
+        // Its list may be damaged, and what is in the zip may be nowhere else.
+        try Self.addMembers(of: zip, to: &record.files)
+        record.files.sort { $0.path < $1.path }
         let batch = batch(into: folder, scratch, width: .long)
         let writer = BlobWriter(
             cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: false)
@@ -212,10 +240,19 @@ struct StashShelf {
     }
 
     /// Makes a stash one that counts; its objects are durable.
+    ///
+    /// - Throws: `refused` when its manifest would be larger than could be read again.
     func seal(_ record: StashRecord, in folder: any Directory, _ scratch: ScratchArea) throws(VaultError) {
         let plain = JSONWriter.bytes(record.json, .compact)
         let sealed = try decoding("encrypting a stash") { () throws(FormatError) in
             try vault.cipher.sealRandom(plain.span, random: vault.environment.random)
+        }
+        // What can not be read back is lost: asked now, while the work is still where it was.
+        guard sealed.count <= Limits.metadataPlaintext, (try? LocalFiles.object(plain, "a stash")) != nil else {
+            throw VaultError(
+                .refused,
+                "the list of these \(record.files.count) files is too large for a stash; nothing was changed",
+                hint: "commit them, or list in .gitignore what is not to be committed")
         }
         let shelf = try vault.layout.ownSubfolder(Self.folderName)
         let own = try vault.layout.ownFolder(create: true)

@@ -19,7 +19,7 @@ extension Vault {
         let trees = treeReader()
         var edits = try look(trackedFiles(of: state.head, graph: graph, trees: trees))
         if let path = edits.unreadable.first?.path {
-            throw VaultError.unreadable(.permissionDenied, path, isTracked: true)
+            throw VaultError.unreadable(.permissionDenied, path, isTracked: edits.isTracked(path))
         }
         let notStored = try notStored()
         edits.deleted.removeAll { notStored.contains($0.path) }
@@ -37,13 +37,18 @@ extension Vault {
 
     /// Drops a stash for good.
     ///
-    /// - Throws: `revisionNotFound` when there is none of that number.
+    /// * `expected`: What was seen under this number: another command may have made or dropped one since.
+    /// - Throws: `revisionNotFound` when there is none of that number, `refused` when it is not the expected one.
     @discardableResult
-    public func dropStash(_ number: Int = 0) throws -> StashInfo {
+    public func dropStash(_ number: Int = 0, expected: StashInfo? = nil) throws -> StashInfo {
         try requireStashable("drop a stash")
         let lock = try lock()
         let shelf = StashShelf(vault: self)
         let record = try shelf.record(number)
+        if let expected, record.info(number) != expected {
+            throw VaultError(
+                .refused, "stash \(number) is another one by now; nothing was dropped", hint: "vaultctl stash list")
+        }
         try shelf.remove(record)
         _ = consume lock
         return record.info(number)
@@ -55,7 +60,7 @@ extension Vault {
     ///
     /// * `drop`: Drop the stash once its work is back and durable.
     /// - Throws: `conflicts` when commits changed the same since, `dirtyTree` when uncommitted work is in the way,
-    ///   `revisionNotFound`, `mergeInProgress`. Nothing has changed then, and the stash is kept.
+    ///   `revisionNotFound`, `mergeInProgress`, `objectCorrupt`. Nothing has changed then, and the stash is kept.
     public func applyStash(
         _ number: Int = 0, drop: Bool = false, observer: any Observer = SilentObserver()
     ) throws -> StashApplied {
@@ -65,8 +70,10 @@ extension Vault {
         let state = try loadState()
         try refusePacks(state.config, "apply a stash")
         let shelf = StashShelf(vault: self)
-        var record = try shelf.record(number)
-        let info = record.info(number)
+        let listed = try shelf.record(number)
+        if let damage = listed.damage { throw damage }
+        var record = listed
+        let info = listed.info(number)
         var unpacked: [UInt8]?
         defer { if let unpacked { shelf.removeFolder(unpacked) } }
         let folder: any Directory
@@ -86,7 +93,8 @@ extension Vault {
         let outcome = try edit.finish(edit.prepare(differences), of: differences)
         // What this file system can not hold is in the stash alone.
         let isDropped = drop && outcome.notStored.isEmpty
-        if isDropped { try shelf.remove(try shelf.record(number)) }
+        // That one, whatever its number is by now: the reference takes no lock.
+        if isDropped { try shelf.remove(listed) }
         return StashApplied(stash: info, isDropped: isDropped, merged: merged, notWritten: outcome.notStored)
     }
 
@@ -131,7 +139,8 @@ extension Vault {
                 files: files)
             try shelf.seal(record, in: folder, scratch)
             _ = try edit.finish(plan, of: differences)
-            let number = try shelf.all().firstIndex { $0.name == name } ?? 0
+            // The work is put aside, whatever becomes of the list.
+            let number = (try? shelf.all().firstIndex { $0.name == name }) ?? 0
             return record.info(number)
         } catch {
             // One that is sealed stays: the work may be nowhere else.

@@ -68,6 +68,12 @@ final class LocalFiles: Sendable {
         guard let own = try layout.ownFolder(create: true) else { return }
         let value = JSONValue.object([JSONMember(name: "v", value: .integer(1))] + members)
         let bytes = JSONWriter.bytes(value, .compact)
+        // One that could not be read again would stop every later command.
+        guard bytes.count <= Limits.metadataPlaintext else {
+            throw VaultError(
+                .refused, "local/vaultctl/\(name) would hold more than \(Limits.metadataPlaintext >> 20) MiB",
+                hint: "do it in several steps, a folder at a time")
+        }
         try attempt("cannot write local/vaultctl/\(name)") { () throws(Errno) in
             try scratch.replace(name.bytes, in: own, with: bytes.span, mode: 0o600, durable: durable)
         }

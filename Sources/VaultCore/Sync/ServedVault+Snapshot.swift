@@ -141,6 +141,8 @@ extension ServedVault {
                     try copy.write(piece.span)
                 }
             }
+            // The owner comes last on the disk too, whatever a power cut leaves of the files.
+            try target.syncFileSystem()
             try Self.keep(snapshot.owner, in: target)
         }
         return (snapshot.paths.count, snapshot.bytes)

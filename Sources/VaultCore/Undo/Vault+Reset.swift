@@ -4,11 +4,12 @@ internal import VaultSystem
 extension Vault {
     /// Moves this clone's head to another commit (spec 05 §10, 10 B.13); nothing is sent.
     ///
-    /// A soft reset leaves every file as it is. A hard one gives tracked files the content of the commit; untracked
-    /// files stay, and edits that would be lost are stashed first.
+    /// A soft reset leaves every file as it is. A hard one gives tracked files the content of the commit and forgets what
+    /// `removeFiles` with `cached` was to drop; untracked files stay, and edits that would be lost are stashed first.
     ///
     /// - Throws: `dirtyTree` when edits would be lost and may not be stashed, or when an untracked file is in the way,
-    ///   `revisionNotFound`, `mergeInProgress`, `readOnlyClone`. Nothing has changed then.
+    ///   `revisionNotFound`, `objectMissing`, `mergeInProgress`, `readOnlyClone`. Nothing has changed then; an error
+    ///   after the stash was made says that it was.
     public func reset(
         to revision: String = "HEAD", _ options: ResetOptions = ResetOptions(),
         observer: any Observer = SilentObserver()
@@ -42,7 +43,7 @@ extension Vault {
         edits.added = []
         let notStored = try notStored()
         edits.deleted.removeAll { notStored.contains($0.path) }
-        if let path = edits.unreadable.first?.path {
+        if let path = edits.unreadable.first(where: { edits.isTracked($0.path) })?.path {
             throw VaultError.unreadable(.permissionDenied, path, isTracked: true)
         }
         let differences = try TreeDiff(trees: trees).files(
@@ -57,12 +58,26 @@ extension Vault {
                         + "nothing was changed",
                     hint: "vaultctl reset --hard -y stashes them first", path: edits.paths[0].description)
             }
+            // What would stop the move is found now, before the edits leave the working copy.
+            let selection = part.isSparse ? try Selection.read(files) : nil
+            let incoming = differences.filter { selection?.wants($0.path) ?? true }
+            try store.require(incoming.compactMap { item in item.new.map { (path: item.path, entry: $0) } })
             stash = try putAside(
                 edits, message: "before reset --hard", state, graph, trees, scratch: scratch, observer: observer)
         }
-        var result = try moveHead(to: target, verb: "reset", state, graph, trees, scratch, observer)
-        result.stash = stash
-        return result
+        do {
+            var result = try moveHead(to: target, verb: "reset", state, graph, trees, scratch, observer)
+            result.stash = stash
+            var leftOut = try leftOut(state)
+            if !leftOut.pending.isEmpty {
+                // What the next commit was to drop is uncommitted work as well.
+                leftOut.pending = []
+                try leftOut.write(files, scratch: scratch)
+            }
+            return result
+        } catch let error as VaultError where stash != nil {
+            throw error.following("the edits were stashed", hint: "vaultctl stash pop")
+        }
     }
 
     /// Refuses a move that would write over files that nobody has committed; they are not stashed, because a reset

@@ -23,6 +23,17 @@ struct WorkingChanges: Sendable {
     /// Every path with uncommitted work.
     var paths: [VaultPath] { added.map(\.path) + modified.map(\.path) + deleted.map(\.path) }
 
+    /// Whether something tracked is at a path, or below it.
+    func isTracked(_ path: [UInt8]) -> Bool { cache.position(of: path).found || cache.hasEntries(below: path) }
+
+    /// Leaves out the copies that a merge put beside conflicting files: nobody added them.
+    mutating func leaveOutCopies(of merge: MergeState?) {
+        for path in merge?.conflicts ?? [] {
+            let copy = path.copied(for: path)
+            added.removeAll { $0.path.isAtOrBelow(copy) }
+        }
+    }
+
     var changes: Changes {
         Changes(added: added.map(\.path), modified: modified.map(\.path), deleted: deleted.map(\.path))
     }

@@ -109,6 +109,11 @@ struct WorkingCopyMove {
             try? undo(plan, of: differences, before)
             throw error
         }
+        let removed = differences.filter { $0.new == nil }.map(\.path)
+        if !record.isMerge, record.branch == nil, !removed.isEmpty {
+            // The head has moved: that the record is not written undoes nothing of it.
+            try? vault.leftOut(state).moved(removing: removed, in: vault, scratch: scratch)
+        }
         try Journal.remove(vault.files)
         // What is tracked is still the head's tree when a merge has stopped.
         if !record.isMerge { store(dirty?.cache ?? tracked, differences, tree: to) }

@@ -63,11 +63,10 @@ struct LeftOut: Sendable, Equatable {
         let left = Set(changes.added.map(\.path)).filter { contains($0) && !chosen.contains($0) }
         changes.added.removeAll { left.contains($0.path) }
         let gone = Set(changes.deleted.map(\.path))
+        changes.modified.removeAll { pending.contains($0.path) }
         for path in pending.sorted() where !gone.contains(path) {
             let (position, isTracked) = changes.cache.position(of: path.bytes)
-            guard isTracked else { continue }
-            changes.modified.removeAll { $0.path == path }
-            changes.deleted.append(changes.cache.entries[position])
+            if isTracked { changes.deleted.append(changes.cache.entries[position]) }
         }
         changes.deleted.sort { $0.path < $1.path }
         return left.sorted()
@@ -76,16 +75,34 @@ struct LeftOut: Sendable, Equatable {
     /// Brings the record up to date after a commit.
     ///
     /// A file that is not on disk any more is forgotten: one that is made under its name later is another file.
-    func committed(_ changes: Changes, in vault: Vault, scratch: ScratchArea) throws(VaultError) {
+    ///
+    /// * `before`: What was tracked before the commit.
+    func committed(
+        _ changes: Changes, before: StatCache, in vault: Vault, scratch: ScratchArea
+    ) throws(VaultError) {
         guard !pending.isEmpty || !untracked.isEmpty else { return }
         var next = self
-        let dropped = pending.intersection(changes.deleted)
+        // What is not tracked any more, for whatever reason, is never dropped again when somebody commits it anew.
+        let dropped = pending.intersection(changes.deleted).union(
+            pending.filter { !before.position(of: $0.bytes).found })
         next.pending.subtract(dropped)
         next.untracked.formUnion(dropped)
         next.untracked.subtract(changes.added)
         next.pending.subtract(changes.added)
         for path in next.untracked where try vault.kind(path) == nil { next.untracked.remove(path) }
         if next != self { try next.write(vault.files, scratch: scratch) }
+    }
+
+    /// Brings the record up to date after a move of the head that took files out of the vault.
+    ///
+    /// They are not dropped when somebody commits them anew: that is another decision.
+    func moved(removing paths: [VaultPath], in vault: Vault, scratch: ScratchArea) throws(VaultError) {
+        let dropped = pending.intersection(paths)
+        guard !dropped.isEmpty else { return }
+        var next = self
+        next.pending.subtract(dropped)
+        for path in dropped where try vault.kind(path) != nil { next.untracked.insert(path) }
+        try next.write(vault.files, scratch: scratch)
     }
 }
 

@@ -37,18 +37,10 @@ extension Vault {
                 return verdict
             }
             guard !verdict.isTracked else { return verdict }
-            var folder: VaultPath?
-            for segment in path.parent?.segments ?? [] {
-                let whole = folder.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
-                if let reason = rules.reasonForFolder(whole.bytes) {
-                    Self.tell(reason, whole.bytes, &verdict)
-                    return verdict
-                }
-                folder = whole
-            }
             let isFolder = mode == .full ? try kind(path) == .directory : false
-            let reason = isFolder ? rules.reasonForFolder(path.bytes) : rules.reasonForFile(path.bytes)
-            if let reason { Self.tell(reason, path.bytes, &verdict) }
+            if let (reason, place) = rules.reason(for: path, isFolder: isFolder) {
+                Self.tell(reason, place.bytes, &verdict)
+            }
             return verdict
         }
     }
@@ -84,5 +76,19 @@ extension Vault {
         case .toolFolder: (verdict.rule, verdict.source) = ("\(name)/", "built-in")
         case .pattern(let line, let text): (verdict.rule, verdict.source) = (text, ".gitignore:\(line)")
         }
+    }
+}
+
+extension IgnoreRules {
+    /// Why an untracked path is left alone: because of a folder that it lies in, or by itself; and which of them.
+    func reason(for path: VaultPath, isFolder: Bool) -> (reason: Reason, place: VaultPath)? {
+        var folder: VaultPath?
+        for segment in path.parent?.segments ?? [] {
+            let whole = folder.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
+            if let reason = reasonForFolder(whole.bytes) { return (reason, whole) }
+            folder = whole
+        }
+        let reason = isFolder ? reasonForFolder(path.bytes) : reasonForFile(path.bytes)
+        return reason.map { ($0, path) }
     }
 }

@@ -8,7 +8,8 @@ extension Vault {
     /// * `cached`: Leave the files on disk. Commits leave them out from then on, until one names them.
     /// - Returns: The files.
     /// - Throws: `pathNotFound` for what is not tracked, `refused` for a folder without `recursive`, `dirtyTree` for
-    ///   files with uncommitted edits. Nothing has changed then.
+    ///   files with uncommitted edits, and where a link or a special file stands in their place. Nothing has changed
+    ///   then.
     public func removeFiles(
         _ paths: [VaultPath], recursive: Bool = false, cached: Bool = false,
         observer: any Observer = SilentObserver()
@@ -43,7 +44,10 @@ extension Vault {
             let blobs = BlobReader(store: store, cipher: cipher)
             let edit = WorkingEdit(
                 vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
-            _ = try edit.finish(edit.prepare(differences), of: differences)
+            let plan = try edit.prepare(differences)
+            let files = Set(plan.remove.map(\.path))
+            try refuseKept(removed.filter { !files.contains($0) })
+            _ = try edit.finish(plan, of: differences)
         }
         if !recorded.isEmpty {
             leftOut.pending.formUnion(recorded)
@@ -57,7 +61,7 @@ extension Vault {
     /// * `destination`: A folder, or for one source a name that nothing has yet; nil means the vault's root.
     /// - Returns: Where each source went.
     /// - Throws: `pathNotFound` for what is not tracked or not on disk, `refused` when something stands at the
-    ///   destination. Nothing has changed then.
+    ///   destination, or when commits would leave the files out there. Nothing has changed then.
     public func moveFiles(
         _ sources: [VaultPath], to destination: VaultPath?
     ) throws -> [(from: VaultPath, to: VaultPath)] {
@@ -97,6 +101,7 @@ extension Vault {
             }
             moves.append((source, target))
         }
+        try refuseLeavingOut(moves, state, trees, head)
         var done: [(from: VaultPath, to: VaultPath)] = []
         do {
             for move in moves {
@@ -109,6 +114,47 @@ extension Vault {
         }
         _ = consume lock
         return moves
+    }
+
+    /// Refuses paths at which, or on the way to which, something stands that no commit looks at: they would stay tracked.
+    private func refuseKept(_ paths: [VaultPath]) throws(VaultError) {
+        for path in paths {
+            var place: VaultPath?
+            for segment in path.segments {
+                let next = place.map { $0.child(segment) } ?? VaultPath(unchecked: segment)
+                let kind = try kind(next)
+                if kind == .directory {
+                    place = next
+                    continue
+                }
+                guard let kind, kind != .regular else { break }
+                throw VaultError(
+                    .dirtyTree,
+                    "a link or a special file stands at \(next), so \(path) would stay in the vault; nothing was changed",
+                    hint: "move it away, or use vaultctl rm --cached", path: path.description)
+            }
+        }
+    }
+
+    /// Refuses moves by which files would leave the vault: where rules keep untracked files out of commits.
+    private func refuseLeavingOut(
+        _ moves: [(from: VaultPath, to: VaultPath)], _ state: CloneState, _ trees: TreeReader, _ head: ObjectID?
+    ) throws {
+        guard let head else { return }
+        let (rules, leftOut) = (try ignoreRules(state).rules, try leftOut(state))
+        func check(_ path: VaultPath) throws(VaultError) {
+            guard rules.reason(for: path, isFolder: false) != nil || leftOut.contains(path) else { return }
+            throw VaultError(
+                .refused, "commits leave \(path) out, so what is moved there would leave the vault; nothing was moved",
+                hint: "vaultctl check-ignore -v tells the rule", path: path.description)
+        }
+        for move in moves {
+            guard case .folder(let id)? = try trees.entry(move.from, in: head) else {
+                try check(move.to)
+                continue
+            }
+            for file in try trees.files(id) { try check(move.to.joined(file.path)) }
+        }
     }
 
     private func lockForFiles(_ what: String) throws -> CloneLock {

@@ -72,7 +72,7 @@ struct BatchRequest: Sendable {
         do {
             response = try await endpoint.send(request, unclear: { mayHaveWorked = true })
         } catch let ended as HTTPFailure {
-            if [.lost, .garbled, .stalled, .tooLarge].contains(ended.kind) { mayHaveWorked = true }
+            if [.lost, .garbled, .stalled, .tooLarge, .stopped, .broken].contains(ended.kind) { mayHaveWorked = true }
             throw failure(endpoint.errors.error(ended))
         } catch let error as VaultError {
             throw failure(error)

@@ -217,9 +217,15 @@ struct MultipartUpload: Sendable {
         let part = PartBody(offset: offset, count: count, access: access)
         var request = HTTPRequest(method: .put, url: plan.urls[index], body: .stream(size: count, part))
         request.headers = [HTTPHeader("Content-Type", "application/octet-stream")]
-        let response = try await endpoint.retrier.run(request.url.origin) {
-            _ = part.rewind()
-            return try await external.send(request)
+        let response: HTTPResponse
+        do {
+            response = try await endpoint.retrier.run(request.url.origin) {
+                _ = part.rewind()
+                return try await external.send(request)
+            }
+        } catch {
+            // What is wrong with the object is the reason, whatever the transfer then said.
+            throw part.failure ?? error
         }
         if let failure = part.failure { throw failure }
         guard (200...204).contains(response.status) else {

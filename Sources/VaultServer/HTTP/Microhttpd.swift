@@ -87,10 +87,12 @@ final class Exchange: @unchecked Sendable {
             reply.charge?.shrink(to: bytes.count)
             charge = reply.charge
         case .file(let descriptor, let offset, let count):
+            let taken = descriptor.take()
+            guard taken >= 0 else { return answer(Refusal.busy.reply) }
             size = count
             // The shim owns the descriptor from here on.
             let result = unsafe ms_answer_file(
-                pointer, UInt32(reply.status), descriptor.take(), UInt64(offset), UInt64(count))
+                pointer, UInt32(reply.status), taken, UInt64(offset), UInt64(count))
             guard result == 0 else { return }
         }
         answered = (reply.status, size)
