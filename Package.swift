@@ -21,6 +21,7 @@ let libraries: [Target] = [
     .target(name: "VaultSystem", dependencies: ["CSystemShim"]),
     .target(name: "VaultFormat", dependencies: ["VaultCrypto", "CZlib"]),
     .target(name: "VaultCore", dependencies: ["VaultFormat", "VaultCrypto", "VaultSystem"]),
+    .target(name: "PKICore", dependencies: ["VaultFormat", "VaultCrypto", "VaultSystem"]),
     .target(name: "CMicrohttpdShim"),
     .target(
         name: "VaultServer",
@@ -30,7 +31,7 @@ let libraries: [Target] = [
         name: "VaultHTTP", dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "CCurlShim"]),
     .target(
         name: "VaultCLI",
-        dependencies: ["VaultHTTP", "VaultServer", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
+        dependencies: ["VaultHTTP", "VaultServer", "VaultCore", "PKICore", "VaultFormat", "VaultCrypto", "VaultSystem"]),
     .executableTarget(name: "vaultctl", dependencies: ["VaultCLI"]),
 ]
 
@@ -42,6 +43,9 @@ let tests: [Target] = [
     .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "VaultTestSupport"]),
     .testTarget(name: "VaultSystemTests", dependencies: ["VaultSystem", "VaultTestSupport"]),
     .testTarget(name: "VaultFormatTests", dependencies: ["VaultFormat", "VaultCrypto", "VaultTestSupport"]),
+    .testTarget(
+        name: "PKICoreTests",
+        dependencies: ["PKICore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
     .testTarget(
         name: "VaultCoreTests",
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
@@ -66,7 +70,9 @@ let tests: [Target] = [
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
     .testTarget(
         name: "FuzzTests",
-        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        dependencies: [
+            "VaultCLI", "VaultCore", "PKICore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport",
+        ],
         exclude: ["Corpus", "Fuzzer"]),
 ]
 
@@ -74,7 +80,9 @@ let tests: [Target] = [
 let fuzzing: [Target] = [
     .executableTarget(
         name: "vaultfuzz",
-        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        dependencies: [
+            "VaultCLI", "VaultCore", "PKICore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport",
+        ],
         path: "Tests/FuzzTests", exclude: ["Corpus", "FuzzTests.swift"], sources: ["Parsers", "Fuzzer"],
         // libFuzzer brings the main function.
         swiftSettings: [.unsafeFlags(["-parse-as-library"])])
@@ -95,6 +103,7 @@ let package = Package(
     name: "vaultctl",
     products: [
         .library(name: "VaultCore", targets: ["VaultCore"]),
+        .library(name: "PKICore", targets: ["PKICore"]),
         .executable(name: "vaultctl", targets: ["vaultctl"]),
     ],
     targets: libraries + declaredTests,

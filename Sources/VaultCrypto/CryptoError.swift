@@ -13,6 +13,14 @@ package struct CryptoError: Error, Equatable, Sendable {
         case invalidKey
         /// A number or an order of calls outside of what is allowed.
         case invalidParameter
+        /// The bytes ask for an algorithm that is not supported, or for more work than is allowed.
+        case unsupported
+        /// The key is encrypted and no passphrase was given.
+        case passphraseMissing
+        /// A passphrase was given and the key is not encrypted.
+        case passphraseUnexpected
+        /// Whoever watched the work wished it to end.
+        case cancelled
         /// The library could not get memory.
         case outOfMemory
         /// Anything else that the library reports.

@@ -32,6 +32,8 @@ enum P256Encoding {
     /// What surrounds the scalar in one of the accepted forms of PKCS#8.
     private struct PrivateForm {
         let head: [UInt8]
+        /// The head up to the ECPrivateKey structure.
+        let outerHead: [UInt8]
         let middle: [UInt8]
         let hasPoint: Bool
 
@@ -41,13 +43,15 @@ enum P256Encoding {
             let key: [UInt8] = [0x02, 0x01, 0x01, 0x04, 0x20]
             let version: [UInt8] = [0x02, 0x01, 0x00]
             let inner = key.count + scalarCount + middle.count + (hasPoint ? pointCount : 0)
-            let octets = [0x30, UInt8(inner)] + key
             let outer = version.count + algorithm.count + 2 + 2 + inner
             // DER: one byte of length up to 127, above that the number of length bytes first.
             let length = outer < 0x80 ? [UInt8(outer)] : [0x81, UInt8(outer)]
-            head = [0x30] + length + version + algorithm + [0x04, UInt8(inner + 2)] + octets
+            outerHead = [0x30] + length + version + algorithm + [0x04, UInt8(inner + 2)]
+            head = outerHead + [0x30, UInt8(inner)] + key
         }
 
+        /// The length of the ECPrivateKey structure.
+        var innerCount: Int { count - outerHead.count }
         var count: Int { head.count + scalarCount + middle.count + (hasPoint ? pointCount : 0) }
     }
 
@@ -84,6 +88,15 @@ enum P256Encoding {
             let point = [UInt8](copying: bytes.extracting(last: pointCount))
             guard point.first == 4 else { break }
             return try body(scalar, point)
+        }
+        throw CryptoError(.invalidKey)
+    }
+
+    /// PKCS#8 around an ECPrivateKey structure (SEC 1 §C.4), which has to name the curve and is not looked at further.
+    static func pkcs8(ecPrivateKey bytes: Span<UInt8>) throws(CryptoError) -> SecretBytes {
+        // Without a curve inside, the bytes would be a key of any curve with numbers of this length.
+        for form in privateForms where form.middle.starts(with: innerCurve) && form.innerCount == bytes.count {
+            return try DERWriter.secret(form.outerHead, bytes)
         }
         throw CryptoError(.invalidKey)
     }

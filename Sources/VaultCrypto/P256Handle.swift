@@ -21,7 +21,7 @@ enum P256Handle {
         }
         return try unsafe number.withBytes { number throws(CryptoError) in
             try unsafe number.withUnsafeBytes { number throws(CryptoError) in
-                let item = unsafe parameter("priv", OSSL_PARAM_UNSIGNED_INTEGER, number)
+                let item = unsafe KeyParameters.parameter("priv", OSSL_PARAM_UNSIGNED_INTEGER, number)
                 return try unsafe make(COPENSSL_SELECT_KEY_PAIR, point: point) { unsafe [$0, $1, item] }
             }
         }
@@ -53,29 +53,14 @@ enum P256Handle {
     private static func make(
         _ selection: Int32, point: [UInt8], _ list: (_ curve: OSSL_PARAM, _ point: OSSL_PARAM) -> [OSSL_PARAM]
     ) throws(CryptoError) -> OpaquePointer {
-        // unsafe: OpenSSL copies what the parameters point to before the call returns, and writes to none of it.
-        let context = try unsafe OpenSSL.check(EVP_PKEY_CTX_new_from_name(nil, "EC", nil))
-        defer { unsafe EVP_PKEY_CTX_free(context) }
-        try unsafe OpenSSL.check(EVP_PKEY_fromdata_init(context))
         let name: StaticString = "prime256v1"
         let curve = unsafe UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
-        var handle: OpaquePointer?
-        let result = unsafe point.withUnsafeBytes { point in
-            var parameters = unsafe list(
-                parameter("group", OSSL_PARAM_UTF8_STRING, curve), parameter("pub", OSSL_PARAM_OCTET_STRING, point))
-            unsafe parameters.append(OSSL_PARAM())
-            return unsafe EVP_PKEY_fromdata(context, &handle, selection, &parameters)
+        // unsafe: the parameters point to the name, which is static, and to the array, which lives through the call.
+        return try unsafe point.span.withUnsafeBytes { point throws(CryptoError) in
+            let parts = unsafe list(
+                KeyParameters.parameter("group", OSSL_PARAM_UTF8_STRING, curve),
+                KeyParameters.parameter("pub", OSSL_PARAM_OCTET_STRING, point))
+            return try unsafe KeyParameters.makeKey("EC", selection, parts)
         }
-        guard result == 1, let handle = unsafe handle else { throw OpenSSL.failure(.invalidKey) }
-        return unsafe handle
-    }
-
-    /// A parameter; the name must be one of OpenSSL's, and is kept as a pointer, so it cannot be a `String`.
-    private static func parameter(
-        _ name: StaticString, _ type: Int32, _ bytes: UnsafeRawBufferPointer
-    ) -> OSSL_PARAM {
-        unsafe OSSL_PARAM(
-            key: UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self), data_type: UInt32(type),
-            data: UnsafeMutableRawPointer(mutating: bytes.baseAddress), data_size: bytes.count, return_size: 0)
     }
 }

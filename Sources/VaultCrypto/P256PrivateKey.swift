@@ -48,12 +48,19 @@ package final class P256PrivateKey: Sendable {
     /// Anything else is `invalidKey`.
     package convenience init(pem: Span<UInt8>) throws(CryptoError) {
         let der = try PEM.privateKey(in: pem)
-        let parts = try der.withBytes { bytes throws(CryptoError) in
-            try P256Encoding.withPrivateKey(bytes) { scalar, point throws(CryptoError) in
-                Parts(scalar: try SecretBytes(copying: scalar), point: point)
-            }
-        }
+        let parts = try der.withBytes { bytes throws(CryptoError) in try Self.parts(pkcs8: bytes) }
         try self.init(parts)
+    }
+
+    /// Reads DER PKCS#8, by the same rules.
+    package convenience init(pkcs8: Span<UInt8>) throws(CryptoError) {
+        try self.init(try Self.parts(pkcs8: pkcs8))
+    }
+
+    private static func parts(pkcs8: Span<UInt8>) throws(CryptoError) -> Parts {
+        try P256Encoding.withPrivateKey(pkcs8) { scalar, point throws(CryptoError) in
+            Parts(scalar: try SecretBytes(copying: scalar), point: point)
+        }
     }
 
     /// Computes the point from the scalar, and refuses one that was given and differs.
@@ -77,15 +84,29 @@ package final class P256PrivateKey: Sendable {
 
     /// The key as PEM PKCS#8 in the one canonical form.
     package func pem() throws(CryptoError) -> SecretBytes {
+        try withPKCS8 { bytes throws(CryptoError) in try PEM.privateKey(bytes) }
+    }
+
+    /// Lets `body` read the key as DER PKCS#8 in the one canonical form.
+    package func withPKCS8<R: ~Copyable>(
+        _ body: (Span<UInt8>) throws(CryptoError) -> R
+    ) throws(CryptoError) -> R {
         let der = try scalar.withBytes { bytes throws(CryptoError) in
             try P256Encoding.privateKeyInfo(scalar: bytes, point: point)
         }
-        return try der.withBytes { bytes throws(CryptoError) in try PEM.privateKey(bytes) }
+        return try der.withBytes { bytes throws(CryptoError) in try body(bytes) }
     }
 
     /// Signs the SHA-256 digest of a message; the signature is r ‖ s, 64 bytes, and differs from call to call.
     package func sign(_ message: Span<UInt8>) throws(CryptoError) -> [UInt8] {
         let digest = try SHA256.hash(message)
+        return try sign(digest: digest.span)
+    }
+
+    /// Signs a SHA-256 digest of 32 bytes, as of a message too long for the memory.
+    package func sign(digest: Span<UInt8>) throws(CryptoError) -> [UInt8] {
+        guard digest.count == SHA256.digestCount else { throw CryptoError(.invalidLength) }
+        let digest = [UInt8](copying: digest)
         // unsafe: the context is freed in this scope.
         let context = try unsafe OpenSSL.check(EVP_PKEY_CTX_new_from_pkey(nil, key, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }

@@ -40,7 +40,14 @@ package final class P256PublicKey: Sendable {
     ///
     /// Every other length and form is false, and so is any failure of the library.
     package func isValid(signature: Span<UInt8>, for message: Span<UInt8>) -> Bool {
-        guard let der = ECDSASignature.der(raw: signature), let digest = try? SHA256.hash(message) else { return false }
+        guard let digest = try? SHA256.hash(message) else { return false }
+        return isValid(signature: signature, digest: digest.span)
+    }
+
+    /// True if the signature, 64 bytes r ‖ s, belongs to a SHA-256 digest of 32 bytes under this key.
+    package func isValid(signature: Span<UInt8>, digest: Span<UInt8>) -> Bool {
+        guard let der = ECDSASignature.der(raw: signature), digest.count == SHA256.digestCount else { return false }
+        let digest = [UInt8](copying: digest)
         defer { ERR_clear_error() }
         guard let context = unsafe EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
         defer { unsafe EVP_PKEY_CTX_free(context) }

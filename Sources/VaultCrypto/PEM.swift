@@ -7,9 +7,17 @@ import CSodium
 /// that are not canonical.
 enum PEM {
     /// What a block holds.
-    private enum Label: String {
+    enum Label: String, CaseIterable {
         case publicKey = "PUBLIC KEY"
         case privateKey = "PRIVATE KEY"
+        case encryptedPrivateKey = "ENCRYPTED PRIVATE KEY"
+        /// ECPrivateKey of SEC 1, as `openssl ecparam -genkey` writes it.
+        case ecPrivateKey = "EC PRIVATE KEY"
+        /// RSAPrivateKey of PKCS#1, as older programs write it.
+        case rsaPrivateKey = "RSA PRIVATE KEY"
+
+        /// The blocks that a private key can be read from.
+        static let privateKeys = allCases.filter { $0 != .publicKey }
 
         var beginLine: [UInt8] { Array("-----BEGIN \(rawValue)-----".utf8) }
         var endLine: [UInt8] { Array("-----END \(rawValue)-----".utf8) }
@@ -17,21 +25,38 @@ enum PEM {
 
     private static let anyMark = Array("-----".utf8)
     private static let anyBegin = Array("-----BEGIN ".utf8)
+    private static let procType = Array("Proc-Type:".utf8)
     private static let anyPrivateMark = Array("PRIVATE KEY-----".utf8)
     private static let newline = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
     private static let lineCount = 64
 
-    /// The content of the first private key block; other blocks are passed over.
+    /// The content of the first private key block that is not encrypted; other blocks are passed over.
     static func privateKey(in text: Span<UInt8>) throws(CryptoError) -> SecretBytes {
-        let body = text.extracting(try bodyRange(.privateKey, in: text))
+        let block = try privateKey([.privateKey], in: text)
+        return block.content
+    }
+
+    /// The content of the first block with one of the labels, and its label; other blocks are passed over.
+    ///
+    /// A block that is encrypted in the way before PKCS#8, with header lines, is `unsupported`.
+    static func privateKey(_ labels: [Label], in text: Span<UInt8>) throws(CryptoError) -> PrivateBlock {
+        let (label, range) = try bodyRange(labels, in: text)
+        guard !starts(with: procType, range, in: text) else { throw CryptoError(.unsupported) }
+        let body = text.extracting(range)
         var count = 0
         let decoded = try SecretBytes(count: maximumDecodedCount(body)) { output throws(CryptoError) in
             count = try decodeBase64(body, into: &output)
         }
         return try decoded.withBytes { bytes throws(CryptoError) in
-            try SecretBytes(copying: bytes.extracting(first: count))
+            PrivateBlock(label: label, content: try SecretBytes(copying: bytes.extracting(first: count)))
         }
+    }
+
+    /// A private key block as it was read.
+    struct PrivateBlock: ~Copyable {
+        let label: Label
+        let content: SecretBytes
     }
 
     /// The content of the first block, which must be a public key.
@@ -39,7 +64,7 @@ enum PEM {
     /// Text that holds a private key anywhere is refused: it is not to be passed around as a public one.
     static func publicKey(in text: Span<UInt8>) throws(CryptoError) -> [UInt8] {
         guard !contains(anyPrivateMark, in: text) else { throw CryptoError(.invalidKey) }
-        let body = text.extracting(try bodyRange(.publicKey, in: text))
+        let body = text.extracting(try bodyRange([.publicKey], in: text).range)
         var decoded = [UInt8](repeating: 0, count: maximumDecodedCount(body))
         var output = decoded.mutableSpan
         let count = try decodeBase64(body, into: &output)
@@ -54,9 +79,14 @@ enum PEM {
 
     /// A public key block as text, ended by a newline.
     static func publicKey(_ content: Span<UInt8>) -> [UInt8] {
-        var text = [UInt8](repeating: 0, count: count(.publicKey, content))
+        block(.publicKey, content)
+    }
+
+    /// A block whose content is no secret as text, ended by a newline.
+    static func block(_ label: Label, _ content: Span<UInt8>) -> [UInt8] {
+        var text = [UInt8](repeating: 0, count: count(label, content))
         var output = text.mutableSpan
-        write(.publicKey, content, to: &output)
+        write(label, content, to: &output)
         return text
     }
 
@@ -100,22 +130,26 @@ enum PEM {
         put(newline, &output)
     }
 
-    /// Where the base64 of the first block with the label lies; a public key must be the first block of all.
-    private static func bodyRange(_ label: Label, in text: Span<UInt8>) throws(CryptoError) -> Range<Int> {
-        let (beginLine, endLine) = (label.beginLine, label.endLine)
-        var bodyStart: Int?
+    /// Where the base64 of the first block with one of the labels lies; a public key must be the first block of all.
+    private static func bodyRange(
+        _ labels: [Label], in text: Span<UInt8>
+    ) throws(CryptoError) -> (label: Label, range: Range<Int>) {
+        let marks = labels.map { ($0, $0.beginLine, $0.endLine) }
+        var found: (label: Label, endLine: [UInt8], bodyStart: Int)?
         var position = 0
         while position < text.count {
             let line = line(at: position, in: text)
-            if let bodyStart {
+            if let found {
                 if starts(with: anyMark, line, in: text) {
-                    guard equals(endLine, line, in: text) else { break }
-                    return bodyStart..<position
+                    guard equals(found.endLine, line, in: text) else { break }
+                    return (found.label, found.bodyStart..<position)
                 }
-            } else if equals(beginLine, line, in: text) {
-                bodyStart = next(after: line, in: text)
-            } else if label == .publicKey, starts(with: anyBegin, line, in: text) {
-                break
+            } else if starts(with: anyBegin, line, in: text) {
+                if let (label, _, endLine) = marks.first(where: { equals($0.1, line, in: text) }) {
+                    found = (label, endLine, next(after: line, in: text))
+                } else if labels.contains(.publicKey) {
+                    break
+                }
             }
             position = next(after: line, in: text)
         }

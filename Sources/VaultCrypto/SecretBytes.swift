@@ -1,3 +1,4 @@
+import COpenSSL
 import CSodium
 
 /// Bytes that must not outlive their use: keys, passphrases, private halves.
@@ -66,5 +67,19 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     /// True if both hold the same bytes; the time depends on the lengths only.
     package borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
         withBytes { left in other.withBytes { right in ConstantTime.equal(left, right) } }
+    }
+}
+
+extension SecretBytes {
+    /// Random bytes of the kind that keys are made of, drawn straight into this memory.
+    package init(random count: Int) throws(CryptoError) {
+        try OpenSSL.start()
+        try self.init(count: count) { output throws(CryptoError) in
+            // unsafe: RAND_priv_bytes fills exactly `count` bytes or fails.
+            try unsafe output.withUnsafeMutableBufferPointer { buffer throws(CryptoError) in
+                guard buffer.count <= Int(Int32.max) else { throw CryptoError(.invalidLength) }
+                try unsafe OpenSSL.check(RAND_priv_bytes(buffer.baseAddress, Int32(buffer.count)))
+            }
+        }
     }
 }

@@ -7,20 +7,27 @@ package struct JSONReader {
     package struct Bounds: Sendable {
         package var depth: Int
         package var values: Int
+        /// Whether an object may have two members of one name.
+        package var takesRepeats: Bool
 
-        package init(depth: Int = Limits.jsonDepth, values: Int = Limits.jsonValues) {
+        package init(
+            depth: Int = Limits.jsonDepth, values: Int = Limits.jsonValues, takesRepeats: Bool = true
+        ) {
             self.depth = depth
             self.values = values
+            self.takesRepeats = takesRepeats
         }
     }
 
     private var position = 0
     private var valuesLeft: Int
     private let maximumDepth: Int
+    private let takesRepeats: Bool
 
     private init(bounds: Bounds) {
         valuesLeft = bounds.values
         maximumDepth = bounds.depth
+        takesRepeats = bounds.takesRepeats
     }
 
     /// The value that `input` spells, all of it.
@@ -120,7 +127,8 @@ package struct JSONReader {
             skipSpace(input)
             guard try peek(input) == 0x3A else { throw .malformed("JSON: ':' expected") }
             position += 1
-            members.set(name, to: try value(input, depth: depth))
+            let isNew = members.set(name, to: try value(input, depth: depth))
+            guard isNew || takesRepeats else { throw .malformed("JSON: two members of one name") }
             skipSpace(input)
             switch try peek(input) {
             case 0x2C: position += 1
@@ -271,10 +279,11 @@ private struct MemberList {
     private(set) var members: [JSONMember] = []
     private var places: [[UInt8]: Int] = [:]
 
-    mutating func set(_ name: String, to value: JSONValue) {
+    /// Whether the name is a new one.
+    mutating func set(_ name: String, to value: JSONValue) -> Bool {
         if let place = place(of: name) {
             members[place].value = value
-            return
+            return false
         }
         members.append(JSONMember(name: name, value: value))
         if members.count == Self.indexedFrom {
@@ -282,6 +291,7 @@ private struct MemberList {
         } else if members.count > Self.indexedFrom {
             places[Array(name.utf8)] = members.count - 1
         }
+        return true
     }
 
     private func place(of name: String) -> Int? {

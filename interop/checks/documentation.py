@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MODULES = ['VaultCore', 'VaultFormat']
+MODULES = ['VaultCore', 'PKICore', 'VaultFormat']
 C_MODULES = ['COpenSSL', 'CSodium', 'CZlib']
 
 # What the compiler makes or a protocol documents.

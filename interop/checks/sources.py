@@ -16,9 +16,10 @@ LAYERS = {
     'VaultSystem': {'CSystemShim', 'Glibc'},
     'VaultFormat': {'VaultCrypto', 'CZlib'},
     'VaultCore': {'VaultFormat', 'VaultCrypto', 'VaultSystem'},
+    'PKICore': {'VaultFormat', 'VaultCrypto', 'VaultSystem'},
     'VaultServer': {'VaultCore', 'VaultFormat', 'VaultCrypto', 'VaultSystem', 'CMicrohttpdShim'},
     'VaultHTTP': {'VaultCore', 'VaultFormat', 'VaultCrypto', 'VaultSystem', 'CCurlShim'},
-    'VaultCLI': {'VaultHTTP', 'VaultServer', 'VaultCore', 'VaultFormat', 'VaultCrypto', 'VaultSystem'},
+    'VaultCLI': {'VaultHTTP', 'VaultServer', 'VaultCore', 'PKICore', 'VaultFormat', 'VaultCrypto', 'VaultSystem'},
     'vaultctl': {'VaultCLI'},
 }
 C_MODULES = {'COpenSSL', 'CSodium', 'CZlib', 'CSystemShim', 'CMicrohttpdShim', 'CCurlShim'}

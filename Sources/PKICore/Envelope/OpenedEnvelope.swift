@@ -1,0 +1,71 @@
+/// Which form an envelope has.
+public enum EnvelopeForm: Sendable, Equatable {
+    /// Version 1: one recipient, the older form of web pages. Read only.
+    case version1
+    /// Version 2: one recipient, as the reference writes and reads it.
+    case version2
+    /// Sealed: one recipient or more, with a signature over all of it. Of this project; `docs/pki-format.md`.
+    case sealed
+
+    /// The name for people and JSON: `1`, `2`, `sealed/1`.
+    public var name: String {
+        switch self {
+        case .version1: "1"
+        case .version2: "2"
+        case .sealed: "sealed/1"
+        }
+    }
+}
+
+/// Whose signature an envelope carries, and what it is worth.
+public enum EnvelopeSignature: Sendable, Equatable {
+    /// What a signature covers.
+    public enum Coverage: String, Sendable {
+        /// The ciphertext alone: the recipient, the wrapping of the key and the name of the signer could have been
+        /// exchanged by whoever opened it before.
+        case ciphertext
+        /// The whole envelope, recipients included.
+        case whole
+    }
+
+    /// There is none. Anybody can take it away from an envelope of version 1 or 2.
+    case unsigned
+    /// It is by a known key.
+    case verified(KnownKey, covers: Coverage)
+    /// It names a key that is not known, in text from a stranger.
+    case unknownSigner(claimed: String)
+    /// It names a known key, which did not make it.
+    case invalid(KnownKey)
+}
+
+/// An envelope that was opened.
+public struct OpenedEnvelope: Sendable {
+    /// Its form.
+    public let form: EnvelopeForm
+    /// Whose signature it carries.
+    public let signature: EnvelopeSignature
+    /// What was inside, whatever the signature is worth.
+    package let content: [UInt8]
+
+    /// What was inside.
+    /// - Throws: `signatureBad` when it names a known signer who did not sign it.
+    public func plaintext() throws(PKIError) -> [UInt8] {
+        if case .invalid(let key) = signature {
+            throw PKIError(
+                .signatureBad,
+                "the signature claims to be by \(key.identity.fingerprint) \(key.identity.label.quotedForDisplay) and is not",
+                hint: "ask for the message again, and trust nothing of this one")
+        }
+        return content
+    }
+}
+
+/// What an envelope says of itself; nothing of it is verified.
+public struct EnvelopeSummary: Sendable, Equatable {
+    /// Its form.
+    public let form: EnvelopeForm
+    /// The encryption keys that a sealed message is for; empty for the other forms, which do not say.
+    public let recipients: [Fingerprint]
+    /// The signing fingerprint that it claims, in text from a stranger.
+    public let claimedSigner: String?
+}

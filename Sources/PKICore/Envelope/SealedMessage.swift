@@ -1,0 +1,190 @@
+internal import VaultCrypto
+internal import VaultFormat
+
+/// A message sealed to several recipients: `{"sealed": 1, "r": [{"k", "w"}, …], "i", "c", "h", "f", "sf"}`.
+///
+/// `docs/pki-format.md` has the format. The content key of all recipients is one; a key for the ciphertext and one for
+/// the code over the head are derived from it. The code also ties the ciphertext to the content key, which GCM alone
+/// does not.
+struct SealedMessage {
+    static let version: Int64 = 1
+
+    private static let payloadInfo: StaticString = "vaultctl/sealed-payload/1"
+    private static let headerInfo: StaticString = "vaultctl/sealed-header/1"
+    private static let signatureLabel: StaticString = "vaultctl/sealed-signature/1"
+
+    /// One recipient: the SHA-256 of the public key, and the content key wrapped for it.
+    struct Recipient {
+        let keyHash: [UInt8]
+        let wrapped: [UInt8]
+
+        /// The name of the recipient's key, which the hash begins with.
+        var fingerprint: Fingerprint? {
+            Fingerprint("sha256:" + Hex.text(keyHash.span.extracting(first: Fingerprint.digitCount / 2)))
+        }
+    }
+
+    let recipients: [Recipient]
+    let iv: [UInt8]
+    let ciphertext: [UInt8]
+    let code: [UInt8]
+    /// Both or neither.
+    let signature: (signer: String, bytes: [UInt8])?
+
+    /// The parts of a parsed object.
+    /// - Throws: `objectCorrupt`.
+    init(_ value: JSONValue) throws(PKIError) {
+        let damaged = PKIError(.objectCorrupt, "the sealed message is damaged")
+        guard let items = value["r"]?.items, (1...PKILimits.recipients).contains(items.count),
+            let iv = EnvelopeText.bytes(value, "i"), iv.count == AESGCM.ivCount,
+            let ciphertext = EnvelopeText.bytes(value, "c"), ciphertext.count >= AESGCM.tagCount,
+            let code = EnvelopeText.bytes(value, "h"), code.count == HMACSHA256.tagCount
+        else { throw damaged }
+        var recipients: [Recipient] = []
+        var seen: Set<[UInt8]> = []
+        for item in items {
+            guard let text = item["k"]?.text, let hash = Self.keyHash(text), seen.insert(hash).inserted,
+                let wrapped = EnvelopeText.bytes(item, "w")
+            else { throw damaged }
+            recipients.append(Recipient(keyHash: hash, wrapped: wrapped))
+        }
+        switch (value["f"], value["sf"]) {
+        case (nil, nil): signature = nil
+        case (.string(let signer), .string(let text)):
+            guard Fingerprint(signer) != nil, let bytes = EnvelopeText.bytes(text) else { throw damaged }
+            signature = (signer, bytes)
+        default: throw damaged
+        }
+        self.recipients = recipients
+        self.iv = iv
+        self.ciphertext = ciphertext
+        self.code = code
+    }
+
+    static func seal(
+        _ plaintext: [UInt8], to keys: [EncryptionPublicKey], signer: SigningPrivateKey?
+    ) throws(PKIError) -> [UInt8] {
+        try SealedEnvelope.checkSize(plaintext)
+        var seen: Set<[UInt8]> = []
+        let keys = keys.filter { seen.insert($0.subjectPublicKeyInfo).inserted }
+        guard (1...PKILimits.recipients).contains(keys.count) else {
+            throw PKIError(.usage, "a message is sealed to at least 1 and at most \(PKILimits.recipients) recipients")
+        }
+        let contentKey = try SealedEnvelope.contentKey()
+        var recipients: [Recipient] = []
+        for key in keys {
+            let wrapped = try SealedEnvelope.wrap(contentKey, to: key)
+            recipients.append(Recipient(keyHash: try keyHash(key), wrapped: wrapped))
+        }
+        let payloadKey = try derive(contentKey, payloadInfo)
+        let sealed = try SealedEnvelope.encrypt(plaintext, key: payloadKey)
+        let iv = Array(sealed.prefix(AESGCM.ivCount))
+        let ciphertext = sealed.span.extracting(droppingFirst: AESGCM.ivCount)
+        let name = signer?.publicKey.fingerprint.text
+        let code = try headerCode(contentKey, recipients, iv: iv, signer: name)
+
+        var object = EnvelopeObject(reserving: Base64.encodedCount(sealed.count) + 1024 * keys.count + 512)
+        object.add("sealed", number: Int(version))
+        object.add(
+            "r",
+            .array(
+                recipients.map { recipient in
+                    .record([
+                        "k": .string(Hex.text(recipient.keyHash.span)),
+                        "w": .string(Base64.text(recipient.wrapped.span)),
+                    ])
+                }))
+        object.add("i", base64: iv)
+        object.add("c", base64: ciphertext)
+        object.add("h", base64: code)
+        if let signer, let name {
+            let digest = try signedDigest(recipients, iv: iv, ciphertext: ciphertext, code: code, signer: name)
+            object.add("f", .string(name))
+            object.add("sf", base64: try signer.sign(digest: digest))
+        }
+        return try EnvelopeText.text(object.finish())
+    }
+
+    func open(with key: EncryptionPrivateKey, signers: KnownSigners) throws(PKIError) -> OpenedEnvelope {
+        let hash = try Self.keyHash(key.publicKey)
+        guard let recipient = recipients.first(where: { $0.keyHash == hash }) else {
+            throw PKIError(
+                .decryptFailed, "the message is not sealed to \(key.publicKey.fingerprint)",
+                hint: "ask its sender to seal it to your key too")
+        }
+        let contentKey = try SealedEnvelope.unwrap(recipient.wrapped, with: key)
+        let expected = try Self.headerCode(contentKey, recipients, iv: iv, signer: signature?.signer)
+        guard ConstantTime.equal(expected.span, code.span) else { throw SealedEnvelope.cannotOpen() }
+        let plaintext = try SealedEnvelope.decrypt(
+            ciphertext, iv: iv, key: try Self.derive(contentKey, Self.payloadInfo))
+        return OpenedEnvelope(form: .sealed, signature: try status(signers), content: plaintext)
+    }
+
+    private func status(_ signers: KnownSigners) throws(PKIError) -> EnvelopeSignature {
+        guard let signature else { return .unsigned }
+        guard let known = signers[signature.signer], let key = known.identity.signing else {
+            return .unknownSigner(claimed: signature.signer)
+        }
+        let digest = try Self.signedDigest(
+            recipients, iv: iv, ciphertext: ciphertext.span, code: code, signer: signature.signer)
+        return key.isValid(signature.bytes, digest: digest) ? .verified(known, covers: .whole) : .invalid(known)
+    }
+
+    private static func keyHash(_ text: String) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count == 2 * SHA256.digestCount, Hex.isLower(digits.span) else { return nil }
+        return Hex.decode(digits.span)
+    }
+
+    private static func keyHash(_ key: EncryptionPublicKey) throws(PKIError) -> [UInt8] {
+        let keyInfo = key.subjectPublicKeyInfo
+        return try crypto("hashing a key") { () throws(CryptoError) in try SHA256.hash(keyInfo.span) }
+    }
+
+    private static func derive(_ key: borrowing SecretBytes, _ info: StaticString) throws(PKIError) -> SecretBytes {
+        let info = Array(info.description.utf8)
+        return try crypto("deriving a key") { () throws(CryptoError) in
+            try key.withBytes { key throws(CryptoError) in
+                try HKDF.sha256(ikm: key, salt: [UInt8]().span, info: info.span, count: AESGCM.keyCount)
+            }
+        }
+    }
+
+    /// The code over everything but the ciphertext, which has GCM's.
+    private static func headerCode(
+        _ contentKey: borrowing SecretBytes, _ recipients: [Recipient], iv: [UInt8], signer: String?
+    ) throws(PKIError) -> [UInt8] {
+        var fields = SignedFields(collecting: headerInfo)
+        try append(recipients, to: &fields)
+        try fields.append(iv)
+        try fields.append(Array((signer ?? "").utf8))
+        let bytes = fields.bytes
+        let key = try derive(contentKey, headerInfo)
+        return try crypto("authenticating") { () throws(CryptoError) in
+            try key.withBytes { key throws(CryptoError) in try HMACSHA256(key: key).authenticate(bytes.span) }
+        }
+    }
+
+    private static func signedDigest(
+        _ recipients: [Recipient], iv: [UInt8], ciphertext: Span<UInt8>, code: [UInt8], signer: String
+    ) throws(PKIError) -> [UInt8] {
+        var fields = try SignedFields(digesting: signatureLabel)
+        try append(recipients, to: &fields)
+        try fields.append(iv)
+        try fields.append(ciphertext)
+        try fields.append(code)
+        try fields.append(Array(signer.utf8))
+        return try fields.digest()
+    }
+
+    /// How many recipients there are, in two bytes, and both parts of each.
+    private static func append(_ recipients: [Recipient], to fields: inout SignedFields) throws(PKIError) {
+        try fields.append([
+            UInt8(truncatingIfNeeded: recipients.count >> 8), UInt8(truncatingIfNeeded: recipients.count),
+        ])
+        for recipient in recipients {
+            try fields.append(recipient.keyHash)
+            try fields.append(recipient.wrapped)
+        }
+    }
+}

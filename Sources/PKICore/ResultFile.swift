@@ -1,0 +1,72 @@
+internal import VaultCrypto
+internal import VaultFormat
+package import VaultSystem
+
+/// Files that results are written to: whole and verified, or not there.
+public enum ResultFile {
+    /// Who may read a new file.
+    public enum Access: Sendable {
+        /// The owner alone: plaintext of a message.
+        case owner
+        /// Whoever the umask lets: envelopes, signatures, bundles.
+        case anybody
+
+        var mode: UInt32 { self == .owner ? 0o600 : 0o666 }
+    }
+
+    /// Writes a file under another name, makes it durable and renames it.
+    ///
+    /// A link at the path is followed. What is no regular file, a FIFO for example, is written into.
+    ///
+    /// - Throws: `refused` when a file stands there and `replacing` is false; an I/O error.
+    public static func write(
+        _ bytes: [UInt8], to path: String, replacing: Bool, access: Access
+    ) throws(PKIError) {
+        try write(bytes, to: FilePath(path), replacing: replacing, access: access, fileSystem: LinuxFileSystem())
+    }
+
+    package static func write(
+        _ bytes: [UInt8], to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem
+    ) throws(PKIError) {
+        let what = "cannot write \(path.text)"
+        let place = try attempt(what, path: path) { () throws(Errno) in try fileSystem.outputPlace(path) }
+        switch place {
+        case .stream(let real):
+            try attempt(what, path: path) { () throws(Errno) in try fileSystem.openStream(real).write(bytes.span) }
+        case .file(let real, let mode):
+            guard mode == nil || replacing else { throw exists(path) }
+            guard let name = real.lastComponent else {
+                throw PKIError(.usage, "\(path.text) is not the name of a file", path: path.text)
+            }
+            let random = try crypto("drawing a name") { () throws(CryptoError) in try SecureRandom().bytes(6) }
+            let temporary = Array(".".utf8) + name.prefix(100) + Array(".part-".utf8) + Hex.encode(random.span)
+            do throws(Errno) {
+                let folder = try fileSystem.openDirectory(real.parent)
+                try replace(
+                    name, in: folder, temporary: temporary, bytes, replacing: replacing, mode: access.mode)
+            } catch {
+                throw error == .fileExists ? exists(path) : PKIError.io(error, what, path: path)
+            }
+        }
+    }
+
+    private static func replace(
+        _ name: [UInt8], in folder: any Directory, temporary: [UInt8], _ bytes: [UInt8], replacing: Bool, mode: UInt32
+    ) throws(Errno) {
+        // Subject to the umask, which setting the mode afterwards would not be.
+        let file = try folder.createFile(temporary, mode: mode)
+        do throws(Errno) {
+            try file.write(bytes.span)
+            try file.sync()
+            try folder.rename(temporary, to: folder, as: name, replacing: replacing)
+        } catch {
+            try? folder.removeFile(temporary)
+            throw error
+        }
+        try folder.sync()
+    }
+
+    private static func exists(_ path: FilePath) -> PKIError {
+        PKIError(.refused, "\(path.text) exists already", hint: "--force replaces it", path: path.text)
+    }
+}

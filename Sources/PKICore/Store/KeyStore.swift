@@ -1,0 +1,126 @@
+internal import VaultCrypto
+internal import VaultFormat
+package import VaultSystem
+
+/// The folder that holds own identities and contacts, shared with the reference: `~/.sg-send` (08-pki §6).
+///
+/// `keys/sha256_…/` holds one identity each, `keyring/sha256_….json` one contact each. Nothing is kept in memory between
+/// two calls, so both tools can use one store at the same time; every file appears whole or not at all.
+public struct KeyStore: Sendable {
+    /// The folder; it is made when the first key is added.
+    let folder: FilePath
+    let fileSystem: any FileSystem
+    let clock: any Clock
+    let random: any RandomSource
+
+    /// A store in a folder, which need not be there yet.
+    public init(path: String) {
+        self.init(folder: FilePath(path))
+    }
+
+    package init(
+        folder: FilePath, fileSystem: any FileSystem = LinuxFileSystem(), clock: any Clock = SystemClock()
+    ) {
+        self.folder = folder
+        self.fileSystem = fileSystem
+        self.clock = clock
+        random = SecureRandom()
+    }
+
+    /// What a store lists, and what it had to leave out.
+    public struct Listing<Item: Sendable>: Sendable {
+        /// In the order of the file names.
+        public let items: [Item]
+        /// One for every entry that was left out or is odd.
+        public let warnings: [PKIWarning]
+    }
+
+    static let keysName = Array("keys".utf8)
+    static let contactsName = Array("keyring".utf8)
+
+    /// Opens one of the two folders; nil when it is not there.
+    func open(_ name: [UInt8]) throws(PKIError) -> (any Directory)? {
+        do throws(Errno) {
+            return try fileSystem.openDirectory(folder).openDirectory(name)
+        } catch {
+            if error == .noSuchFile { return nil }
+            throw .io(error, "cannot open the key store \(folder.text)", path: folder)
+        }
+    }
+
+    /// Opens one of the two folders, making it and what is missing above it, for nobody else to read.
+    func openCreating(_ name: [UInt8]) throws(PKIError) -> any Directory {
+        try attempt("cannot make the key store \(folder.text)", path: folder) { () throws(Errno) in
+            try fileSystem.createDirectories(folder, mode: 0o700)
+            return try fileSystem.openDirectory(folder).openDirectory(name, creatingWith: 0o700)
+        }
+    }
+
+    /// The names in a folder that stand for fingerprints, in order.
+    func fingerprints(in directory: any Directory, suffix: String) throws(PKIError) -> [(Fingerprint, [UInt8])] {
+        let names = try attempt("cannot read the key store \(folder.text)", path: folder) { () throws(Errno) in
+            try directory.entries().map(\.name)
+        }
+        let end = Array(suffix.utf8)
+        return names.sorted { $0.lexicographicallyPrecedes($1) }.compactMap { name in
+            guard name.count > end.count, name.suffix(end.count).elementsEqual(end),
+                let fingerprint = Fingerprint(fileName: Array(name.dropLast(end.count)))
+            else { return nil }
+            return (fingerprint, name)
+        }
+    }
+
+    /// Writes a file under a fresh name, makes it durable and renames it over what stands there.
+    ///
+    /// A link at the name is replaced, not followed.
+    ///
+    /// * `mode`: Subject to the umask.
+    func write(_ bytes: [UInt8], as name: [UInt8], in directory: any Directory, mode: UInt32) throws(PKIError) {
+        let temporary = Array(".tmp-secret-".utf8) + (try freshName())
+        try attempt("cannot write to the key store \(folder.text)", path: folder) { () throws(Errno) in
+            let file = try directory.createFile(temporary, mode: mode)
+            do throws(Errno) {
+                try file.write(bytes.span)
+                try file.sync()
+                try directory.rename(temporary, to: directory, as: name, replacing: true)
+            } catch {
+                try? directory.removeFile(temporary)
+                throw error
+            }
+            try directory.sync()
+        }
+    }
+
+    /// 16 random hex digits.
+    func freshName() throws(PKIError) -> [UInt8] {
+        let bytes = try crypto("drawing a name") { () throws(CryptoError) in try random.bytes(8) }
+        return Hex.encode(bytes.span)
+    }
+
+    /// Everybody whose keys are known: contacts first, then own keys that are no contacts' too.
+    func knownKeys() throws(PKIError) -> [KnownKey] {
+        let contacts = try contacts().items
+        let own = try identities().items.map(\.identity)
+        return contacts.map { KnownKey(identity: $0, source: .contact) }
+            + own.map { KnownKey(identity: $0, source: .ownKey) }
+    }
+
+    /// Everybody whose signatures can be verified with this store.
+    ///
+    /// Entries that cannot be read are left out; ``identities()`` and ``contacts()`` tell of them.
+    public func knownSigners() throws(PKIError) -> KnownSigners {
+        KnownSigners(try knownKeys())
+    }
+
+    /// The key to seal to that a person names: a fingerprint in any case, its first four digits or more, or a label.
+    ///
+    /// A contact comes before an own key of the same fingerprint.
+    /// - Throws: `keyNotFound`, also when several are meant.
+    public func recipient(named name: String) throws(PKIError) -> KnownKey {
+        var seen: Set<Fingerprint> = []
+        let known = try knownKeys().filter { seen.insert($0.identity.fingerprint).inserted }
+        return try KeyReference(name).choose(
+            from: known, kind: "contact or own key", hint: "see vaultctl pki contacts and vaultctl pki list"
+        ) { ($0.identity.fingerprint, $0.identity.label) }
+    }
+}
