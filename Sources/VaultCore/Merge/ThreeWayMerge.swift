@@ -135,6 +135,11 @@ struct MergeConflict: Sendable, Equatable {
 }
 
 extension VaultPath {
+    /// The path of something below this one.
+    func joined(_ relative: VaultPath) -> VaultPath {
+        VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + relative.bytes)
+    }
+
     /// The path of a direct child whose name was checked already.
     func child(_ name: [UInt8]) -> VaultPath {
         VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + name)
