@@ -83,6 +83,7 @@ private struct CloneOperation {
             from: [head].compactMap { $0 } + heads, depth: options.depth
         ) { _ in false }
         try await closure.fetchContents(of: commits, known: [])
+        if let head { try checkScope(closure.trees, in: closure.graph.tree(of: head)) }
         try await TagFetcher(vault: vault, remote: remote, staged: closure.staged).fetch(index, scratch: new.scratch)
         let graph =
             boundaries.isEmpty
@@ -112,6 +113,15 @@ private struct CloneOperation {
         part.isSparse = options.noCheckout
         part.isShallow = options.depth != nil
         return part
+    }
+
+    /// Refuses folders that the vault does not have: most likely they are mistyped.
+    private func checkScope(_ trees: TreeReader, in tree: ObjectID) throws(VaultError) {
+        for path in options.scope where try trees.entry(path, in: tree) == nil {
+            throw VaultError(
+                .pathNotFound, "\(path) is not in the vault", hint: "clone with --no-checkout, then vaultctl ls",
+                path: path.description)
+        }
     }
 
     /// Fetches what a sweep left out, but for what the folders say is large: the walk that follows fetches that.

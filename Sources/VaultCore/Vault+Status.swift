@@ -32,7 +32,8 @@ extension Vault {
         restrict(&changes, to: options.paths)
         return StatusReport(
             directory: root, vaultID: vaultID, mode: mode, branch: state.namedBranch.name, head: state.head,
-            remote: try remoteState(state, graph, at: options.remoteURL), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
+            remote: try remoteState(state, graph, at: options.remoteURL), mergeInProgress: merge != nil,
+            conflicts: merge?.conflicts ?? [],
             changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
             ignored: look?.ignored ?? [], stashCount: StashShelf(vault: self).count,
             interrupted: try Journal.read(files)?.verb,
@@ -64,7 +65,8 @@ extension Vault {
         }
         let ref = state.namedBranch.headRefID
         var result = RemoteState(
-            name: record?.name ?? (isRecorded ? Self.originName : url ?? ""), url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
+            name: record?.name ?? (isRecorded ? Self.originName : url ?? ""), url: url, head: nil, seenMs: nil,
+            relation: .neverRead, ahead: nil,
             behind: nil, behindIsLowerBound: false)
         guard let url else {
             result.relation = .unknown

@@ -76,8 +76,8 @@ package struct VaultScene: Sendable {
     }
 
     @discardableResult
-    package func clone(_ name: String) async throws -> CloneResult {
-        var options = CloneOptions()
+    package func clone(_ name: String, _ options: CloneOptions = CloneOptions()) async throws -> CloneResult {
+        var options = options
         options.server = remotePath.text
         return try await Vault.clone(
             from: remote(), key: keys.clone, to: path(name), options: options, environment: environment,

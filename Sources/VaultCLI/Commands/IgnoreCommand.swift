@@ -58,7 +58,8 @@ private struct UntrackAnswer: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         .record([
-            "commit": .made(result.commit, on: result.branch), "removed": .paths(result.removed), "rule": .optional(result.rule),
+            "commit": .made(result.commit, on: result.branch), "removed": .paths(result.removed),
+            "rule": .optional(result.rule),
         ])
     }
 }

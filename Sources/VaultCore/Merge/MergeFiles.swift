@@ -43,14 +43,11 @@ struct MergeFiles {
         for item in touched {
             let isCopy = item.old == nil && item.path.isAtOrBelow(oneOf: copies)
             let isPlain = !isCopy && !conflicts.contains(item.path)
-            if isPlain, let selection, let old = item.old, try mark(item.path) == nil,
-                try !vault.isWritten(item.path, old.blobID, selection)
-            {
-                continue  // never was in this working copy
-            }
+            let isLeftOut = try item.old.map { try self.isLeftOut(item.path, $0, selection) } ?? false
+            if isPlain, isLeftOut, try mark(item.path) == nil { continue }
             if isPlain, try mark(item.path) != nil {
                 careful.append(TreeDifference(path: item.path, old: item.new, new: item.old))
-            } else if let old = item.old {
+            } else if let old = item.old, !isLeftOut {
                 written.append(CheckoutItem(path: item.path, entry: old))
             } else {
                 removed.append(item.path)
@@ -64,7 +61,11 @@ struct MergeFiles {
         var names = Set(written.map(\.path))
         for path in sides.merge.paths {
             for item in try sides.files(at: path, in: sides.ours) where names.insert(item.path).inserted {
-                written.append(item)
+                if try isLeftOut(item.path, item.entry, selection) {
+                    removed.append(item.path)
+                } else {
+                    written.append(item)
+                }
             }
             removed += try sides.files(at: path, in: sides.theirs).map(\.path).filter { !names.contains($0) }
         }
@@ -77,6 +78,14 @@ struct MergeFiles {
             removing: removed + plan.remove.map(\.path))
         try MergeState.remove(vault.files)
         return touched.map(\.path)
+    }
+
+    /// Whether a file of the head was not in the working copy of a sparse clone when the merge began.
+    private func isLeftOut(
+        _ path: VaultPath, _ entry: FileEntry, _ selection: Selection?
+    ) throws(VaultError) -> Bool {
+        guard let selection else { return false }
+        return try !vault.isWritten(path, entry.blobID, selection)
     }
 
     // MARK: Resolving

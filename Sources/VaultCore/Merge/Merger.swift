@@ -45,11 +45,13 @@ struct Merger {
 
     /// What a merge by lines reads, asked for at once.
     private func requireTexts(_ conflicts: [MergeConflict]) throws(VaultError) {
-        let entries = conflicts.lazy.filter { !$0.isFileAndFolder && $0.base != nil && $0.ours != nil && $0.theirs != nil }
-            .flatMap { conflict in
-                [conflict.base, conflict.ours, conflict.theirs].compactMap { $0 }
-                    .filter { $0.size <= Int64(TextMerge.sizeLimit) }.map { (path: conflict.path, entry: $0) }
-            }
+        let entries = conflicts.lazy.filter {
+            !$0.isFileAndFolder && $0.base != nil && $0.ours != nil && $0.theirs != nil
+        }
+        .flatMap { conflict in
+            [conflict.base, conflict.ours, conflict.theirs].compactMap { $0 }
+                .filter { $0.size <= Int64(TextMerge.sizeLimit) }.map { (path: conflict.path, entry: $0) }
+        }
         try vault.store.require(entries)
     }
 

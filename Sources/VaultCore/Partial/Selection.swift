@@ -126,6 +126,7 @@ extension Vault {
             .partialClone,
             "\(path) lies outside the folders that this clone holds (\(scope.texts.joined(separator: ", "))); "
                 + "\(what)",
-            hint: "vaultctl sparse add \(path.parent ?? path)", path: path.description)
+            hint: path.parent.map { "vaultctl sparse add \($0)" } ?? "vaultctl sparse disable",
+            path: path.description)
     }
 }

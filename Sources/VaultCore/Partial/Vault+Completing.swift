@@ -82,7 +82,8 @@ extension Vault {
         var folders: [ObjectID] = []
         for id in ids {
             let limit = Limits.treeCiphertext
-            guard let object = try? batch.read(id, limit: limit), (try? TreeReader.decode(object, cipher: cipher)) != nil
+            guard let object = try? batch.read(id, limit: limit),
+                (try? TreeReader.decode(object, cipher: cipher)) != nil
             else { continue }
             folders.append(id)
         }

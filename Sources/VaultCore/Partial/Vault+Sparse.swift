@@ -26,7 +26,8 @@ extension Vault {
     ) async throws -> SparseResult {
         let lock = try lock(settling: true)
         guard mode != .bare else {
-            throw VaultError(.refused, "a bare clone has no working copy", hint: "clone again without --bare", path: root)
+            throw VaultError(
+                .refused, "a bare clone has no working copy", hint: "clone again without --bare", path: root)
         }
         try refuseDuringMerge()
         let state = try loadState()
@@ -115,7 +116,9 @@ private struct SparseOperation {
         guard new.scope != old.scope || (old.isSparse && !new.isSparse) else { return }
         var heads: Set<ObjectID> = []
         for branch in state.index.branches where branch.type == .named || branch == state.cloneBranch {
-            if let head = try vault.refs.commit(of: branch.headRefID), try vault.store.holds(head) { heads.insert(head) }
+            if let head = try vault.refs.commit(of: branch.headRefID), try vault.store.holds(head) {
+                heads.insert(head)
+            }
         }
         let commits = try closure.graph.ancestors(of: heads.sorted())
         try await closure.fetchContents(of: commits.sorted(), known: [])

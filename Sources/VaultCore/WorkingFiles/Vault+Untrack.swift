@@ -101,14 +101,16 @@ extension Vault {
         }
         guard hash == entry?.contentHash else {
             throw VaultError(
-                .dirtyTree, ".gitignore has uncommitted changes; nothing was changed", hint: "vaultctl commit .gitignore",
+                .dirtyTree, ".gitignore has uncommitted changes; nothing was changed",
+                hint: "vaultctl commit .gitignore",
                 path: ".gitignore")
         }
         var content = disk ?? []
         if let last = content.last, last != 0x0A { content.append(0x0A) }
         content += folder.bytes + "/\n".bytes
-        guard try decoding(".gitignore", { () throws(FormatError) in try IgnoreRules(gitignore: content) })
-            .reasonForFolder(folder.bytes) != nil
+        guard
+            try decoding(".gitignore", { () throws(FormatError) in try IgnoreRules(gitignore: content) })
+                .reasonForFolder(folder.bytes) != nil
         else {
             throw VaultError(
                 .refused, "no plain rule stands for \(folder); nothing was changed",
