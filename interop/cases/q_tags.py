@@ -6,6 +6,7 @@ from cases.b_made_by_vaultctl import new_vault
 from roundtrip.forge import Forge
 from roundtrip.harness import case, equal, files_of, same_keys
 from roundtrip.reference import CRYPTO, PKI__Crypto
+from roundtrip.stand_in import own, stand_in
 
 
 def two_clones(lab, format='1'):
@@ -284,3 +285,38 @@ def key_of(lab, clone):
     view = lab.reference.View(clone)
     config = view.sync._read_local_config(clone, view.parts.storage)
     return str(view.parts.branch_manager.get_branch_by_id(view.index, str(config.my_branch_id)).public_key_id)
+
+
+@case('q.over-http.stand-in', server=stand_in)
+@case('q.over-http.serve', server=own)
+def over_http(lab, server):
+    """The reference with its own commands and vaultctl make, move and delete tags on one server over HTTP."""
+    with server(lab) as url:
+        lab.ours.json('init', 'ours', '--server', url, '--push', cwd=lab.root)
+        with open(lab.path('ours', '.sg_vault', 'local', 'vault_key'), encoding='ascii') as file:
+            key = file.read()
+        lab.put('ours', 'file.txt', b'one\n')
+        lab.ours.commit(lab.path('ours'), 'one')
+        lab.ours.json('tag', '-m', 'of vaultctl', 'v1', 'HEAD~1', cwd=lab.path('ours'))
+        equal([tag['name'] for tag in lab.ours.push(lab.path('ours'))['tags']], ['v1'], 'tags with a commit')
+        lab.reference.clone(key, lab.path('theirs'), url, lab.root)
+        theirs = lab.path('theirs')
+        lab.put('theirs', 'file.txt', b'two\n')
+        lab.reference.commit(theirs, 'two')
+        lab.reference.run('push', cwd=theirs)
+        lab.reference.run('vault', 'tag', 'create', 'v2', '-m', 'of sgit', cwd=theirs)
+        equal('signature verified' in lab.reference.run('vault', 'tag', 'show', 'v1', cwd=theirs).out, True, 'v1')
+        pulled = lab.ours.pull(lab.path('ours'))
+        equal([(tag['name'], tag['change']) for tag in pulled['tags']], [('v2', 'added')], 'tags by the pull')
+        lab.ours.json('tag', '--verify', 'v2', cwd=lab.path('ours'))
+        lab.ours.json('tag', '-d', 'v1', cwd=lab.path('ours'))
+        lab.ours.json('tag', '-f', 'v2', 'HEAD~1', cwd=lab.path('ours'))
+        pushed = lab.ours.push(lab.path('ours'))
+        equal((pushed['commits'], [(tag['name'], tag['change']) for tag in pushed['tags']]),
+              (0, [('v1', 'deleted'), ('v2', 'moved')]), 'tags without a commit')
+        shown = lab.reference.run('vault', 'tag', 'list', cwd=theirs).out
+        equal(('v1' in shown, 'v2' in shown, '!' in shown), (False, True, False), shown)
+        lab.reference.run('vault', 'tag', 'delete', 'v2', cwd=theirs)
+        lab.ours.json('fetch', cwd=lab.path('ours'))
+        equal(our_tags(lab), {}, 'tags after the last was deleted')
+        lab.both_agree('ours', commits=3)

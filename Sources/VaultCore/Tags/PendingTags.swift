@@ -11,6 +11,38 @@ struct PendingTag: Equatable, Sendable {
     /// The tag object that the index named when the change was made; nil when there was no such tag.
     var replaces: ObjectID?
 
+    private static let fileName = "unpushed-tags.json"
+
+    /// What a clone's record says.
+    ///
+    /// - Throws: `objectCorrupt` when it does not read.
+    static func all(_ files: LocalFiles) throws(VaultError) -> [PendingTag] {
+        guard let value = try files.readOwn(fileName) else { return [] }
+        var result: [PendingTag] = []
+        for item in value["tags"]?.items ?? [] {
+            guard let member = item["entry"], let entry = TagEntry(member) else {
+                throw VaultError(
+                    .objectCorrupt, "local/vaultctl/\(fileName) does not read",
+                    hint: "move the file away and make the tags that were not pushed again",
+                    path: "local/vaultctl/\(fileName)")
+            }
+            result.append(PendingTag(entry: entry, replaces: item["replaces"]?.text.flatMap { try? ObjectID($0) }))
+        }
+        return result
+    }
+
+    /// Replaces a clone's record.
+    static func record(_ tags: [PendingTag], _ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
+        guard !tags.isEmpty else { return try files.removeOwn(fileName) }
+        let items = tags.map { tag in
+            JSONValue.object([
+                JSONMember(name: "entry", value: tag.entry.json),
+                JSONMember(name: "replaces", value: .optional(tag.replaces?.text)),
+            ])
+        }
+        try files.writeOwn(fileName, [JSONMember(name: "tags", value: .array(items))], scratch: scratch)
+    }
+
     /// Whether an index says the same already.
     func stands(in index: BranchIndex?) -> Bool {
         guard let found = index?.tag(named: entry.name) else { return false }
@@ -44,8 +76,6 @@ struct TagView {
 }
 
 extension Vault {
-    private static let pendingTagsName = "unpushed-tags.json"
-
     /// The tags as this clone sees them.
     func tagView(_ index: BranchIndex) throws(VaultError) -> TagView {
         TagView(index: index, pending: try pendingTags())
@@ -54,37 +84,12 @@ extension Vault {
     /// What was changed here and not pushed.
     ///
     /// - Throws: `objectCorrupt` when the record does not read.
-    func pendingTags() throws(VaultError) -> [PendingTag] {
-        guard let value = try files.readOwn(Self.pendingTagsName) else { return [] }
-        var result: [PendingTag] = []
-        for item in value["tags"]?.items ?? [] {
-            guard let member = item["entry"], let entry = TagEntry(member) else {
-                throw VaultError(
-                    .objectCorrupt, "local/vaultctl/\(Self.pendingTagsName) does not read",
-                    hint: "move the file away and make the tags that were not pushed again",
-                    path: "local/vaultctl/\(Self.pendingTagsName)")
-            }
-            result.append(PendingTag(entry: entry, replaces: item["replaces"]?.text.flatMap { try? ObjectID($0) }))
-        }
-        return result
-    }
-
-    func recordPendingTags(_ tags: [PendingTag], scratch: ScratchArea) throws(VaultError) {
-        guard !tags.isEmpty else { return try files.removeOwn(Self.pendingTagsName) }
-        let items = tags.map { tag in
-            JSONValue.object([
-                JSONMember(name: "entry", value: tag.entry.json),
-                JSONMember(name: "replaces", value: .optional(tag.replaces?.text)),
-            ])
-        }
-        try files.writeOwn(
-            Self.pendingTagsName, [JSONMember(name: "tags", value: .array(items))], scratch: scratch)
-    }
+    func pendingTags() throws(VaultError) -> [PendingTag] { try PendingTag.all(files) }
 
     /// Forgets changes that the index, which is stored already, says as well.
     func settlePendingTags(in index: BranchIndex, scratch: ScratchArea) throws(VaultError) {
         let pending = try pendingTags()
         let left = pending.filter { !$0.stands(in: index) }
-        if left.count < pending.count { try recordPendingTags(left, scratch: scratch) }
+        if left.count < pending.count { try PendingTag.record(left, files, scratch: scratch) }
     }
 }

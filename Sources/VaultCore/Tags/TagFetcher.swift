@@ -32,10 +32,12 @@ struct TagFetcher {
 
     /// What changed between two indexes.
     func changes(from old: BranchIndex, to new: BranchIndex) throws(VaultError) -> [TagChange] {
+        guard old.tags != new.tags else { return [] }
         let reader = TagReader(vault: vault, index: new, objects: staged)
+        let known = old.tagsByName
         var result: [TagChange] = []
         for entry in new.tags {
-            let before = old.tag(named: entry.name)
+            let before = known[entry.name]
             let isNew = before?.isDeleted != false
             if entry.isDeleted {
                 if !isNew { result.append(TagChange(name: entry.name, kind: .deleted, target: nil)) }
@@ -45,6 +47,13 @@ struct TagFetcher {
             }
         }
         return result
+    }
+}
+
+extension BranchIndex {
+    /// The entries that this version can read.
+    var tagsByName: [String: TagEntry] {
+        Dictionary(tags.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 }
 

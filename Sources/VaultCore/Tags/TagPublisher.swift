@@ -42,6 +42,7 @@ struct TagPublisher {
     ) async throws -> TagPublication {
         let pending = try vault.pendingTags()
         var plan = TagPublication(index: local)
+        if pending.isEmpty, local.tags == there?.tags ?? [] { return plan }
         for change in pending {
             try checkSeen(change, there)
             plan.index.tags.removeAll { $0.name == change.entry.name }
@@ -79,6 +80,7 @@ struct TagPublisher {
         to plan: inout TagPublication, _ merged: BranchIndex, _ there: BranchIndex?, _ heads: [ObjectID]
     ) async throws -> Set<String> {
         let reader = TagReader(vault: vault, index: merged)
+        let known = there?.tagsByName ?? [:]
         let reached = AncestorSet(graph: graph, of: heads)
         var asked: [(tag: TagInfo, old: TagEntry?)] = []
         var unsent: Set<String> = []
@@ -88,7 +90,7 @@ struct TagPublisher {
             plan.changes.append(TagChange(name: tag.name, kind: kind, target: tag.target))
         }
         for entry in merged.tags {
-            let old = there?.tag(named: entry.name)
+            let old = known[entry.name]
             guard entry != old else { continue }
             guard !entry.isDeleted else {
                 if old?.isDeleted == false {

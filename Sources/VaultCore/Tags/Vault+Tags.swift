@@ -135,8 +135,8 @@ extension Vault {
     }
 
     private func put(_ change: PendingTag, _ view: TagView, _ scratch: ScratchArea) throws(VaultError) {
-        try recordPendingTags(
-            view.pending.filter { $0.entry.name != change.entry.name } + [change], scratch: scratch)
+        try PendingTag.record(
+            view.pending.filter { $0.entry.name != change.entry.name } + [change], files, scratch: scratch)
     }
 
     // MARK: Deleting
@@ -154,7 +154,7 @@ extension Vault {
         guard let entry = view.live(named: name) else { throw Self.noTag(name) }
         let target = try TagReader(vault: self, index: state.index).look(at: entry).target
         if view.change(of: name) != nil {
-            try recordPendingTags(view.pending.filter { $0.entry.name != name }, scratch: lock.scratch)
+            try PendingTag.record(view.pending.filter { $0.entry.name != name }, files, scratch: lock.scratch)
             let isLeft = state.index.tag(named: name)?.isDeleted == false
             return TagDeletion(name: name, outcome: isLeft ? .restored : .removed, target: target)
         }

@@ -116,6 +116,8 @@ enum CloneParsers {
         try place.put("vaultctl/baselines.json", bytes)
         _ = try? RemoteHeads.others(ref, place.files)
         _ = try? RemoteHeads(files: place.files, at: RemotePlace(text: "/r"))
+        try place.put("vaultctl/unpushed-tags.json", bytes)
+        _ = try? PendingTag.all(place.files)
         try place.put(Reflog.fileName, bytes)
         _ = try Reflog(files: place.files).entries()
     }
