@@ -162,6 +162,25 @@ struct StashTests {
         }
     }
 
+    @Test func `is dropped only when what was there already is durable as well`() throws {
+        let edited = try edit()
+        _ = try vault.stash()
+        try CrashLook(memory).run { vault in
+            // What a command that was killed had brought back, and nobody synced.
+            let root = vault.layout.root
+            let bytes = Array("edited secret words".utf8)
+            let temporary = Array("f.new".utf8)
+            try root.createFile(temporary, mode: 0o644).write(bytes.span)
+            try root.rename(temporary, to: root, as: Array("f".utf8), replacing: true)
+            _ = try vault.applyStash(0, drop: true)
+        } afterwards: { vault, scene, what in
+            // As long as the stash is there nothing is lost.
+            guard try vault.stashes().isEmpty else { return }
+            let found = try working(scene)
+            #expect(found == edited, "\(what)")
+        }
+    }
+
     // MARK: What is kept
 
     @Test func `is there on a file system whose folders tell names only, and is kept when another is made`() throws {

@@ -54,19 +54,23 @@ enum RestoreCommand {
         }
         let isWhole = result.kept.isEmpty && result.missing.isEmpty && result.notWritten.isEmpty
         let exit: ExitCode = isWhole ? .ok : result.written.isEmpty && !result.kept.isEmpty ? .refused : .partial
-        return try call.answer(RestoreAnswer(result: result), exit: exit)
+        return try call.answer(RestoreAnswer(result: result, discards: call.has(discard)), exit: exit)
     }
 }
 
 /// What was restored, told.
 private struct RestoreAnswer: Rendered {
     let result: RestoreResult
+    let discards: Bool
 
     func writeText(to text: TextRenderer) throws {
         try text.line("Restored \(text.counted(result.written.count, "file"))")
         if text.isVerbose { for path in result.written { try text.path("M", path.bytes, as: .changed, indent: 1) } }
         if !result.kept.isEmpty {
-            try text.line("Kept, because of uncommitted edits (--discard overwrites them):")
+            try text.line(
+                discards
+                    ? "Kept, because no plain file stands there:"
+                    : "Kept, because of uncommitted edits (--discard overwrites them):")
             for path in result.kept { try text.path("M", path.bytes, as: .changed, indent: 1) }
         }
         if !result.missing.isEmpty {

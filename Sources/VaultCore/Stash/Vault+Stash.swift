@@ -89,7 +89,7 @@ extension Vault {
         let (differences, merged) = try applying.differences(record)
         let edit = WorkingEdit(
             vault: self, scratch: lock.scratch, observer: observer, incoming: shelf.blobs(in: folder),
-            outgoing: BlobReader(store: store, cipher: cipher))
+            outgoing: BlobReader(store: store, cipher: cipher), syncsWhatIsThere: drop)
         let outcome = try edit.finish(edit.prepare(differences), of: differences)
         // What this file system can not hold is in the stash alone.
         let isDropped = drop && outcome.notStored.isEmpty

@@ -10,6 +10,8 @@ struct WorkingEdit {
     let incoming: BlobReader
     /// Has the content that is taken out of it, for the way back.
     let outgoing: BlobReader
+    /// Make what had its content before durable too, because the other copy is given up.
+    var syncsWhatIsThere = false
 
     /// Checks the change.
     ///
@@ -49,7 +51,8 @@ struct WorkingEdit {
         try attempt("interrupted") { () throws(Errno) in try failPoints.hit(.checkoutBeforeFirst) }
         try checkout.remove(plan.remove)
         let outcome = try checkout.write(plan.write.sorted { $0.path < $1.path })
-        try checkout.sync(plan.write.map(\.path), removed: plan.remove.map(\.path))
+        let there = syncsWhatIsThere ? plan.alreadyThere : []
+        try checkout.sync(plan.write.map(\.path) + there, removed: plan.remove.map(\.path))
         return outcome
     }
 }
