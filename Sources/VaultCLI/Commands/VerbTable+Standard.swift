@@ -11,7 +11,9 @@ extension VerbTable {
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
-            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, GarbageCommand.verb, DestroyCommand.verb,
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, GarbageCommand.verb, BackupCommand.verb,
+            RestoreBackupCommand.verb, RekeyCommand.verb, AttachCommand.verb, DetachCommand.verb,
+            DestroyCommand.verb,
         ]
             + KeysCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
