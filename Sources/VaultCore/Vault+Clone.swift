@@ -93,9 +93,16 @@ private struct CloneOperation {
         let counts = batch.count
         try batch.commit()
         var branch: BranchRecord?
-        if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
+        if key.canWrite {
+            branch = try vault.addOwnBranch(to: index, on: named, head: snapshot.head, scratch: new.scratch)
+        }
         try writeLocal(new, snapshot, branch, boundaries)
-        let checkout = try options.noCheckout ? nil : head.map { try checkOut($0, closure, new.scratch, place) }
+        var checkout: Checkout.Outcome?
+        if let head, key.mode != .bare, !options.noCheckout {
+            checkout = try new.checkOut(
+                closure.graph.tree(of: head), trees: closure.trees,
+                blobs: BlobReader(store: vault.store, cipher: vault.cipher, batch: batch), in: place, observer)
+        }
         return CloneResult(
             directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
@@ -261,35 +268,6 @@ private struct CloneOperation {
             .sorted { $0.commit < $1.commit }
     }
 
-    /// This clone's own branch: a random ref, a new key pair, registered at the remote by its first push.
-    private func makeBranch(
-        _ new: NewClone, _ index: BranchIndex, _ named: BranchRecord, _ snapshot: RemoteSnapshot
-    ) throws -> BranchRecord {
-        let vault = new.vault
-        let random = environment.random
-        let pair = try new.makeKey(keepsPrivate: true)
-        let branch = try decoding("naming the branch") { () throws(FormatError) in
-            BranchRecord(
-                branchID: try BranchID.randomClone(using: random), name: "local", type: .clone,
-                headRefID: try RefID.random(.clone, using: random), publicKeyID: pair.id,
-                createdAtMs: vault.commitTimeMs(), creatorBranch: named.branchID)
-        }
-        var extended = index
-        extended.branches.append(branch)
-        try vault.storeIndex(extended, scratch: new.scratch)
-        if let head = snapshot.head {
-            try vault.storeRef(branch.headRefID, old: nil, new: head, scratch: new.scratch)
-        }
-        let pending = JSONValue.object([
-            JSONMember(name: "index_id", value: .string(vault.ids.index.text)),
-            JSONMember(name: "head_ref_id", value: .string(branch.headRefID.text)),
-            JSONMember(name: "public_key_id", value: .string(pair.id.text)),
-            JSONMember(name: "commit_id", value: .string(snapshot.head?.text ?? "")),
-        ])
-        try vault.files.write("pending_registration.json", pending, scratch: new.scratch)
-        return branch
-    }
-
     private func writeLocal(
         _ new: NewClone, _ snapshot: RemoteSnapshot, _ branch: BranchRecord?, _ boundaries: Set<ObjectID>
     ) throws {
@@ -329,50 +307,26 @@ private struct CloneOperation {
         case .bare: break
         }
     }
-
-    private func checkOut(
-        _ head: ObjectID, _ closure: ClosureFetcher, _ scratch: ScratchArea, _ place: ClonePlace
-    ) throws -> Checkout.Outcome {
-        guard key.mode != .bare else { return Checkout.Outcome() }
-        let vault = closure.vault
-        let root = place.root
-        let tree = try closure.graph.tree(of: head)
-        let files = try closure.trees.files(tree)
-        let needed = files.reduce(Int64(0)) { sum, file in
-            let (total, overflows) = sum.addingReportingOverflow(max(0, file.entry.size))
-            return overflows ? .max : total
-        }
-        let free = try attempt("cannot ask for free space") { () throws(Errno) in try root.availableSpace() }
-        guard needed <= free.bytes else {
-            throw VaultError(
-                .noSpace, "the files need \(needed) bytes and \(free.bytes) are free", hint: "clone elsewhere")
-        }
-        let checkout = Checkout(
-            root: root, scratch: scratch,
-            blobs: BlobReader(store: vault.store, cipher: vault.cipher, batch: closure.fetcher.batch),
-            creates: { place.created($0) }, pool: environment.pool, observer: observer,
-            failPoints: environment.failPoints)
-        let outcome = try checkout.write(files.map { CheckoutItem(path: $0.path, entry: $0.entry) })
-        let cache = StatCache(tree: nil, entries: []).rebased(on: files, tree: tree)
-        cache.store(layout: vault.layout, scratch: scratch)
-        try vault.recordNotStored(Set(outcome.notStored.map { VaultPath(unchecked: $0.path) }), scratch: scratch)
-        return outcome
-    }
 }
 
 extension NewClone {
+    /// `clone_mode.json` of a read-only clone.
+    func writeReadOnlyMode() throws(VaultError) { try vault.writeReadOnlyMode(scratch) }
+}
+
+extension Vault {
     /// `clone_mode.json` of a read-only clone (spec 03 §2.2).
-    fileprivate func writeReadOnlyMode() throws(VaultError) {
-        let hex = try decoding("writing the read key") { () throws(FormatError) in try vault.readKey.hex() }
+    func writeReadOnlyMode(_ scratch: ScratchArea) throws(VaultError) {
+        let hex = try decoding("writing the read key") { () throws(FormatError) in try readKey.hex() }
         let value = hex.withBytes { bytes in
             JSONValue.object([
                 JSONMember(name: "mode", value: .string("read-only")),
-                JSONMember(name: "vault_id", value: .string(vault.vaultID.text)),
+                JSONMember(name: "vault_id", value: .string(vaultID.text)),
                 JSONMember(name: "read_key", value: .string(String(copying: bytes))),
                 JSONMember(name: "branch_name", value: .string("current")),
             ])
         }
-        try vault.files.write("clone_mode.json", value, scratch: scratch)
+        try files.write("clone_mode.json", value, scratch: scratch)
     }
 }
 

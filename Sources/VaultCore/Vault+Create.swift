@@ -43,6 +43,8 @@ struct NewClone {
         let name = CloneLayout.newName
         let isBusy = try attempt("cannot look into \(path.text)", path: path.text) { () throws(Errno) -> Bool in
             guard try root.statusIfPresent(of: name)?.kind == .directory else { return false }
+            // A new vault that a rekey was about to put in the place of an old one is nobody's leftover.
+            guard try !CloneLayout.holdsRekey(root) else { return false }
             let folder = try root.openDirectory(name)
             let local = try folder.openIfPresent("local")
             if let own = try local?.openIfPresent("vaultctl") {

@@ -50,6 +50,21 @@ extension Vault {
 }
 
 extension Vault {
+    /// Checks everything that a new clone holds.
+    ///
+    /// - Throws: `objectMissing`, `objectCorrupt` or the like naming the first thing that is wrong.
+    func requireSound(checkingSignatures: Bool = false, observer: any Observer) throws {
+        let options = FsckOptions(checkSignatures: checkingSignatures)
+        let report = try FsckOperation(vault: self, options: options, observer: observer).run()
+        if let bad = report.signatures.bad.first {
+            throw VaultError(.signatureBad, "the signature of commit \(bad.text) is bad", object: bad.text)
+        }
+        guard let first = (report.missing + report.corrupt + report.broken).first else { return }
+        let code: VaultError.Code = report.missing.isEmpty ? .objectCorrupt : .objectMissing
+        throw VaultError(
+            code, "the vault is not whole: \(first.kind.rawValue) \(first.id): \(first.detail)", object: first.id)
+    }
+
     /// Puts a lost ref of this clone back to the commit that it last named, when that is held.
     fileprivate func restoreOwnRef(_ scratch: ScratchArea) throws(VaultError) -> [String] {
         guard let state = try? loadState(allowingLostRef: true), state.head == nil, state.cloneBranch != nil,

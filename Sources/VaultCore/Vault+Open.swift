@@ -38,6 +38,10 @@ extension Vault {
             {
                 return path
             }
+            // A rekey that was interrupted between its two renames; opening the clone ends it.
+            if let root = try? environment.fileSystem.openDirectory(path), (try? CloneLayout.holdsRekey(root)) == true {
+                return path
+            }
             let parent = path.parent
             guard parent != path else {
                 throw VaultError(
@@ -64,6 +68,9 @@ extension Vault {
     ) throws -> Vault {
         let directory = try attempt("cannot open \(root.text)", path: root.text) { () throws(Errno) in
             try environment.fileSystem.openDirectory(root)
+        }
+        try attempt("cannot end an interrupted rekey", path: root.text) { () throws(Errno) in
+            try CloneLayout.settleRekey(directory)
         }
         let layout = try CloneLayout(root: directory, path: root)
         let files = LocalFiles(layout: layout)
@@ -204,7 +211,7 @@ extension Vault {
     }
 
     /// Whether the key given for a bare clone opens it.
-    private func checkKeyFits() throws(VaultError) {
+    func checkKeyFits() throws(VaultError) {
         let index = try refs.bytes(of: .index(ids.index), limit: Limits.indexPlaintext)
         let head = try refs.bytes(of: .ref(ids.headRef))
         guard index != nil || head != nil else {

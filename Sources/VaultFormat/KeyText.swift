@@ -70,7 +70,7 @@ extension Span<UInt8> {
     }
 
     /// The bytes as an array.
-    func array() -> [UInt8] {
+    package func array() -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(count)
         for index in indices { result.append(self[index]) }

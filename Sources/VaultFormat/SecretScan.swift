@@ -45,6 +45,8 @@ struct ZipScan<E: Error> {
         var compressedSize: UInt64
         var plainSize: UInt64
         var offset: UInt64
+        /// CRC-32 of the plain content.
+        var checksum: UInt32 = 0
     }
 
     func secretEntry() throws(E) -> [UInt8]? {
@@ -135,7 +137,8 @@ struct ZipScan<E: Error> {
         _ = try reader.take(4)
         let flags = try reader.uint16(bytes)
         let method = try reader.uint16(bytes)
-        _ = try reader.take(8)
+        _ = try reader.take(4)
+        let checksum = try reader.uint32(bytes)
         let compressedSize = try reader.uint32(bytes)
         let plainSize = try reader.uint32(bytes)
         let nameLength = Int(try reader.uint16(bytes))
@@ -148,7 +151,8 @@ struct ZipScan<E: Error> {
         _ = try reader.take(commentLength)
         var entry = Entry(
             name: name.map { $0 == 0x5C ? 0x2F : $0 }, isEncrypted: flags & 1 != 0, method: method,
-            compressedSize: UInt64(compressedSize), plainSize: UInt64(plainSize), offset: UInt64(offset))
+            compressedSize: UInt64(compressedSize), plainSize: UInt64(plainSize), offset: UInt64(offset),
+            checksum: checksum)
         try widen(&entry, bytes, extra, plainSizeIsWide: plainSize == .max)
         return entry
     }

@@ -19,6 +19,11 @@ package enum FailPoint: String, CaseIterable, Sendable {
     case gcBeforeRemoval = "gc.before-removal"
     case gcRemovedOne = "gc.removed-one"
 
+    // Clone: another key, in the order of its steps.
+    case rekeyBuilt = "rekey.built"
+    case rekeyPublished = "rekey.published"
+    case rekeyBetweenRenames = "rekey.between-renames"
+
     // Folder remote, in the order of one batch (05-sync §17).
     case folderStaged = "folder.staged"
     case folderStagedDurable = "folder.staged-durable"

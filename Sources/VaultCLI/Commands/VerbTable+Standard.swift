@@ -13,6 +13,7 @@ extension VerbTable {
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
         ] + SparseCommand.verbs + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
             InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, VerifyCommitCommand.verb, GarbageCommand.verb,
+            BackupCommand.verb, RestoreBackupCommand.verb, RekeyCommand.verb, AttachCommand.verb, DetachCommand.verb,
             DestroyCommand.verb,
         ]
             + KeysCommand.verbs

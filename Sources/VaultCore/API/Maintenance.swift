@@ -135,10 +135,87 @@ public struct RestoreBackupResult: Sendable {
     public var files: Int
     /// The key was in the backup.
     public var heldKey: Bool
-    /// The backup holds no signing key of this clone's branch, so its commits will not be signed.
-    public var lacksSigningKey: Bool
+    /// The backup holds no signing key, so the clone has got a branch and a key of its own.
+    public var hasNewBranch: Bool
     /// Members that are no part of a backup and were left out.
     public var skipped: [String]
+    /// Tracked paths that this platform could not store.
+    public var notStored: [SkippedEntry]
+}
+
+/// A rekey that was begun and has not been ended.
+public struct PendingRekey: Sendable, Equatable {
+    /// How far a rekey has come.
+    public enum Phase: String, Sendable {
+        /// The new key is stored; objects are being encrypted anew.
+        case building
+        /// The new store is whole and checked.
+        case built
+        /// It is also at its server, and was read back from there.
+        case published
+        /// The clone is one of the new vault; the old one lies beside it, whole.
+        case swapped
+    }
+    /// How far it has come.
+    public var phase: Phase
+    /// The vault that is given up.
+    public var oldVaultID: VaultID
+    /// The vault that takes its place.
+    public var newVaultID: VaultID
+    /// Where the old vault is published; nil when it is not.
+    public var oldServer: String?
+    /// Where the new vault is to be published; nil when it is not.
+    public var newServer: String?
+    /// The folder beside the new vault that holds the old one, once they have changed places.
+    public var oldFolder: String?
+}
+
+/// The answer of `Vault.finishRekey`.
+public struct RekeyResult: Sendable, Equatable {
+    /// The vault that was given up.
+    public var oldVaultID: VaultID
+    /// The vault that took its place.
+    public var newVaultID: VaultID
+    /// The clone's head before.
+    public var oldHead: ObjectID?
+    /// The same commit, encrypted anew.
+    public var newHead: ObjectID?
+    /// Commits encrypted anew.
+    public var commits: Int
+    /// Objects of the new store.
+    public var objects: Int
+    /// Commits whose signature could not be made anew, because their key is not here; they are unsigned now.
+    public var unsigned: Int
+    /// Where the new vault is published; nil when it is not.
+    public var server: String?
+    /// The folder in the vault's root that holds the old vault.
+    public var oldFolder: String
+}
+
+/// The answer of `Vault.detach`.
+public struct DetachResult: Sendable, Equatable {
+    /// The folder that is no clone any more.
+    public var directory: String
+    /// The vault that it was a clone of.
+    public var vaultID: VaultID
+    /// The backup in the folder; nil when none was wanted.
+    public var backup: BackupResult?
+}
+
+/// The answer of `Vault.attach`.
+public struct AttachResult: Sendable {
+    /// The clone's folder.
+    public var directory: String
+    /// The vault.
+    public var vaultID: VaultID
+    /// How the clone may be used from now on.
+    public var mode: CloneMode
+    /// Its head.
+    public var head: ObjectID?
+    /// Files of the working copy that were written.
+    public var written: [VaultPath]
+    /// Files that were there with other content and were kept.
+    public var kept: [VaultPath]
     /// Tracked paths that this platform could not store.
     public var notStored: [SkippedEntry]
 }

@@ -53,10 +53,34 @@ struct BlobWriter: Sendable {
         return try store(head: [], rest: file)
     }
 
+    /// Encrypts content of any size that `source` gives piece by piece, on a thread of its own.
+    func store(from source: @Sendable ((Span<UInt8>) throws -> Void) throws -> Void) throws -> StoredBlob {
+        let pieces = Channel<[UInt8]>(capacity: 4)
+        let (_, stored) = try WorkerPool.concurrently(
+            { () throws -> Bool in
+                defer { pieces.finish() }
+                try source { span in
+                    // Whoever receives has failed, and says why.
+                    guard span.isEmpty || pieces.send(span.array()) else { throw Errno.brokenPipe }
+                }
+                return true
+            },
+            beside: { () throws -> StoredBlob in
+                defer { pieces.cancel() }
+                return try store(head: []) { pieces.receive() ?? [] }
+            })
+        return stored
+    }
+
     /// Encrypts what was read already and the rest of a file.
+    func store(head: [UInt8], rest file: any File) throws -> StoredBlob {
+        try store(head: head) { () throws -> [UInt8] in try file.read(upTo: Self.chunk) }
+    }
+
+    /// Encrypts what is there already and what `next` gives until it gives nothing.
     ///
     /// One pass: one core reads, hashes and encrypts while the other hashes what was encrypted and writes it.
-    func store(head: [UInt8], rest file: any File) throws -> StoredBlob {
+    private func store(head: [UInt8], next: @Sendable () throws -> [UInt8]) throws -> StoredBlob {
         var encoders = [try BlobEncoder(self, deflate: false)]
         if deflates { encoders.append(try BlobEncoder(self, deflate: true)) }
         let channel = Channel<(encoder: BlobEncoder, sealed: [UInt8])>(capacity: 4)
@@ -69,7 +93,7 @@ struct BlobWriter: Sendable {
                     var size: Int64 = 0
                     var isWanted = true
                     var chunk = head
-                    if chunk.isEmpty { chunk = try file.read(upTo: Self.chunk) }
+                    if chunk.isEmpty { chunk = try next() }
                     while !chunk.isEmpty, isWanted {
                         size += Int64(chunk.count)
                         guard size <= Self.messageLimit else {
@@ -81,7 +105,7 @@ struct BlobWriter: Sendable {
                             isWanted = channel.send((encoder, try encoder.seal(chunk)))
                         }
                         try hash.update(chunk.span)
-                        chunk = try file.read(upTo: Self.chunk)
+                        chunk = try next()
                     }
                     for encoder in sinks where isWanted {
                         isWanted = channel.send((encoder, try encoder.sealEnd()))

@@ -26,7 +26,8 @@ package final class CloneLayout: Sendable {
         try self.init(root: root, path: path, name: ".sg_vault")
     }
 
-    private init(root: any Directory, path: FilePath, name vaultFolder: String) throws(VaultError) {
+    /// Opens one that has another name than a clone's, as while it is made.
+    init(root: any Directory, path: FilePath, name vaultFolder: String) throws(VaultError) {
         self.root = root
         rootPath = path
         func open(_ name: String, in parent: any Directory) throws(VaultError) -> any Directory {

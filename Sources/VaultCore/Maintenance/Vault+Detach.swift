@@ -1,0 +1,67 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Makes a plain folder of this clone: its files stay, the encrypted store and the keys go (spec 05 §14).
+    ///
+    /// * `withBackup`: First write a backup into the folder, with the key where this clone holds one, under a name that
+    ///   no commit takes; `restoreBackup` with `existing` brings the clone back.
+    /// - Throws: `mergeInProgress`, `refused` where something would be lost: stashes, an unfinished rekey, and without
+    ///   a backup commits that no remote is known to have. Nothing has changed then.
+    public func detach(withBackup: Bool, observer: any Observer = SilentObserver()) throws -> DetachResult {
+        guard mode != .bare else {
+            throw VaultError(.refused, "a bare clone has no files that would stay; remove its folder", path: root)
+        }
+        let lock = try lock(settling: true)
+        defer { withExtendedLifetime(lock.scratch) {} }
+        try refuseDuringMerge()
+        guard StashShelf(vault: self).count == 0 else {
+            throw VaultError(.refused, "stashes would be lost", hint: "vaultctl stash pop, or stash drop")
+        }
+        guard try RekeyPlace.open(self) == nil else {
+            throw VaultError(.refused, "a rekey is not finished", hint: "vaultctl rekey --resume, or rekey --abandon")
+        }
+        var backup: BackupResult?
+        if withBackup {
+            let options = BackupOptions(label: "uninit", includesKey: mode == .full, allowsDirty: true)
+            // The name by which the reference finds it, too.
+            let name = ".vault__" + BackupWriter.fileName(vaultID, options.label, environment.clock.nowMs)
+            backup = try BackupWriter(vault: self, options: options, observer: observer)
+                .write(to: rootPath.appending(component: name))
+        } else {
+            try requirePublished(try loadState())
+        }
+        let aside = "\(RekeyWork.oldPrefix)\(environment.clock.nowMs)".bytes
+        try attempt("cannot remove the vault", path: root) { () throws(Errno) in
+            // In one step: what a crash leaves is no half clone, and no program takes it for one.
+            try layout.root.rename(CloneLayout.vaultName, to: layout.root, as: aside, replacing: false)
+            try layout.root.sync()
+            try layout.root.removeTree(aside)
+        }
+        return DetachResult(directory: root, vaultID: vaultID, backup: backup)
+    }
+
+    /// Refuses where a branch of this clone has commits that no remote is known to have.
+    private func requirePublished(_ state: CloneState) throws {
+        var branches: [(head: ObjectID, state: CloneState)] = []
+        for branch in state.index.branches {
+            let isOwn = branch.branchID == state.cloneBranch?.branchID
+            let holdsKey = try branch.type == .clone && signingKey(branch) != nil
+            guard isOwn || holdsKey || branch.type == .named, let head = try? refs.commit(of: branch.headRefID),
+                try store.holds(head)
+            else { continue }
+            var worked = state
+            if branch.type == .clone {
+                (worked.cloneBranch, worked.namedBranch) = (branch, try trackedBranch(of: branch, state.index))
+            } else {
+                (worked.cloneBranch, worked.namedBranch) = (nil, branch)
+            }
+            branches.append((head, worked))
+        }
+        for branch in branches where try !isPublished(branch.head, state: branch.state) {
+            throw VaultError(
+                .refused, "commits of the branch '\(branch.state.namedBranch.name)' are nowhere else",
+                hint: "vaultctl push, or vaultctl detach --backup", object: branch.head.text)
+        }
+    }
+}

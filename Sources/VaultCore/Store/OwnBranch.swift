@@ -1,0 +1,34 @@
+internal import VaultCrypto
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Gives this clone a branch of its own: a random ref and a new key pair, registered at the remote by its first push.
+    ///
+    /// * `index`: The branches there are; it is stored with the new one.
+    /// * `head`: What the branch names.
+    func addOwnBranch(
+        to index: BranchIndex, on named: BranchRecord, head: ObjectID?, scratch: ScratchArea
+    ) throws -> BranchRecord {
+        let random = environment.random
+        let pair = try makeKey(keepsPrivate: true, scratch: scratch)
+        let branch = try decoding("naming the branch") { () throws(FormatError) in
+            BranchRecord(
+                branchID: try BranchID.randomClone(using: random), name: "local", type: .clone,
+                headRefID: try RefID.random(.clone, using: random), publicKeyID: pair.id,
+                createdAtMs: commitTimeMs(), creatorBranch: named.branchID)
+        }
+        var extended = index
+        extended.branches.append(branch)
+        try storeIndex(extended, scratch: scratch)
+        if let head { try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch) }
+        let pending = JSONValue.object([
+            JSONMember(name: "index_id", value: .string(ids.index.text)),
+            JSONMember(name: "head_ref_id", value: .string(branch.headRefID.text)),
+            JSONMember(name: "public_key_id", value: .string(pair.id.text)),
+            JSONMember(name: "commit_id", value: .string(head?.text ?? "")),
+        ])
+        try files.write("pending_registration.json", pending, scratch: scratch)
+        return branch
+    }
+}
