@@ -7,7 +7,7 @@ extension Vault {
     /// (spec 05 §7).
     ///
     /// Where both sides changed a path differently the working copy gets everything else, theirs is laid beside ours,
-    /// and the merge waits for `resolve` and a commit.
+    /// and the merge waits for `resolve` and a commit. Edits that `stashesEdits` put aside are in `stash` then.
     ///
     /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `signatureBad`, `objectMissing`,
     ///   `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
@@ -23,9 +23,23 @@ extension Vault {
         // With what was fetched an interrupted move may be finished now that could not be before.
         if case .stuck(let reason) = try recover(lock) { throw Self.unsettled(reason) }
         fetched.state = try loadState()
-        return try PullOperation(
-            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
-        ).run()
+        let scratch = lock.scratch
+        let aside =
+            try options.stashesEdits
+            ? putEditsAside(before: "pull", fetched.state, scratch: scratch, observer: observer) : nil
+        let operation = PullOperation(
+            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: scratch)
+        guard let aside else { return try operation.run() }
+        var result: PullResult
+        do {
+            result = try operation.run()
+        } catch {
+            _ = try bringBack(aside, scratch: scratch, observer: observer)
+            throw error
+        }
+        // What waits for a person to decide has to be decided first.
+        result.stash = result.outcome == .conflicts ? aside : try bringBack(aside, scratch: scratch, observer: observer)
+        return result
     }
 
     /// Brings another named branch of the remote here, its index included, so that it can be switched to.
@@ -139,6 +153,12 @@ private struct Incoming {
         if !acceptRewind {
             try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
         }
+        // A branch that was merged before it was pushed is in no index; its key came with its commits.
+        var signers: Set<KeyID> = []
+        for id in commits {
+            if let key = try closure.graph.commit(id).authorKeyID.flatMap({ try? KeyID($0) }) { signers.insert(key) }
+        }
+        try await fetchKeys(signers, scratch)
         try SignaturePolicy(
             index: state.index, graph: closure.graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
@@ -170,23 +190,26 @@ private struct Incoming {
         let merged = BranchIndex.merged(
             local: state.index, remote: index, nowMs: vault.environment.clock.nowMs)
         try Vault.checkGate(merged)
-        let missing = Set(merged.branches.compactMap(\.publicKeyID)).filter {
-            (try? vault.refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil)
-        }
-        if !missing.isEmpty {
-            let found = try await remote.readAll(missing.sorted { $0.text < $1.text }.map { .key($0) })
-            for (id, file) in found {
-                guard case .content(let bytes) = file, SignatureChecker.pem(bytes, cipher: vault.cipher) != nil
-                else { continue }
-                let place = try vault.layout.place(of: id)
-                try attempt("cannot store a public key") { () throws(Errno) in
-                    try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666)
-                }
-            }
-        }
+        try await fetchKeys(Set(merged.branches.compactMap(\.publicKeyID)), scratch)
         if merged != state.index {
             try vault.storeIndex(merged, scratch: scratch)
             state.index = merged
+        }
+    }
+
+    /// Fetches public keys that are not here; one that is not there either leaves signatures without a known key.
+    private func fetchKeys(_ ids: Set<KeyID>, _ scratch: ScratchArea) async throws {
+        let missing = ids.filter { (try? vault.refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil) }
+        guard !missing.isEmpty else { return }
+        let found = try await remote.readAll(missing.sorted { $0.text < $1.text }.map { .key($0) })
+        for (id, file) in found {
+            guard case .content(let bytes) = file, SignatureChecker.pem(bytes, cipher: vault.cipher) != nil else {
+                continue
+            }
+            let place = try vault.layout.place(of: id)
+            try attempt("cannot store a public key") { () throws(Errno) in
+                try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666)
+            }
         }
     }
 }
