@@ -112,7 +112,7 @@ class History:
                 tool.measure('', 'one', keep=False)
         time.sleep(2.2)
         logs = {'vaultctl': (lab.vaultctl, 'log', '--no-pager'), 'git': ('git', 'log'),
-                'sgit': (lab.sgit, 'history', 'log')}
+                'sgit': (lab.sgit, 'history', 'log', '-n', str(LOG))}
         diffs = {'vaultctl': (lab.vaultctl, 'diff', '--no-pager', f'HEAD~{BACK}'), 'git': ('git', 'diff', f'HEAD~{BACK}')}
         lab.run(diffs['vaultctl'], cwd=vault.work)
         for number in range(2 * self.rounds):
