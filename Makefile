@@ -24,7 +24,7 @@ help:
 	make build      the release binary, build/vaultctl
 	make install    binary, manual pages, completions below PREFIX (default /usr/local), staged by DESTDIR
 	make uninstall  removes exactly what install put there
-	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N
+	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N, FULL=1 for 200 scenarios of both tools
 	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
 	make fault-http every request of the network verbs fails once, and concurrent histories; SEED=N, ONLY=PATTERN
 	make bad-inputs every bit flipped and every length cut in every file of a clone; make kills: kill -9; SEED=N
@@ -70,7 +70,7 @@ interop: build
 	@interop/needs.sh interop
 	python=$$(interop/setup.sh)
 	VAULTCTL=$(CURDIR)/$(BINARY) "$$python" interop/run.py $(if $(ONLY),--only '$(ONLY)') $(if $(SEED),--seed $(SEED)) \
-		$(if $(ROUNDS),--rounds $(ROUNDS)) | tee build/interop.log
+		$(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(FULL),--scenarios 200) | tee build/interop.log
 
 # The short forms of the campaigns that run the program itself.
 attacks: build

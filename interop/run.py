@@ -2,7 +2,7 @@
 """Round trips between vaultctl and the reference.
 
     interop/run.py [--only PATTERN]... [--keep] [--seed N] [--rounds N]
-                   [--jobs N] [--dir FOLDER] [--list] [--vaultctl PATH]
+                   [--scenarios N] [--jobs N] [--dir FOLDER] [--list] [--vaultctl PATH]
 
 Run it through `make interop`, which builds vaultctl and installs the pinned reference first. PATTERN is a shell pattern
 over case names (`a.*`). The seed decides all content; a failure prints it.
@@ -34,6 +34,7 @@ def main():
     parser.add_argument('--keep', action='store_true', help='leave the folders of the cases and print where they are')
     parser.add_argument('--seed', type=int, default=None)
     parser.add_argument('--rounds', type=int, default=4, help='how many of each random case (d.ignore, h.random)')
+    parser.add_argument('--scenarios', type=int, default=10, help='how many random scenarios of two clones (q.scenario)')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='cases at once')
     parser.add_argument('--dir', default=memory(), help='where the cases work; in memory when there is room')
     parser.add_argument('--list', action='store_true')
@@ -49,7 +50,7 @@ def main():
     from roundtrip.vaultctl import Vaultctl
     import cases
 
-    cases.register(options.rounds)
+    cases.register(options.rounds, options.scenarios)
 
     if options.list:
         print('\n'.join(sorted(name for name, _, _ in harness.CASES)))

@@ -159,10 +159,11 @@ extension Vault {
     ///
     /// * `creating`: Make the branch first.
     /// * `revision`: Where a new branch begins.
+    /// * `discards`: Put edits of tracked files aside, as a stash, instead of taking them along.
     /// - Throws: `branchNotFound`, `revisionNotFound` for a branch whose commits were never fetched, `dirtyTree`,
     ///   `nameTaken`, `mergeInProgress`, `refused` in a clone without a branch of its own.
     public func switchBranch(
-        to name: String, creating: Bool = false, from revision: String? = nil,
+        to name: String, creating: Bool = false, from revision: String? = nil, discards: Bool = false,
         observer: any Observer = SilentObserver()
     ) throws -> SwitchResult {
         try requireWritable("switch branches")
@@ -187,16 +188,25 @@ extension Vault {
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer)
+        let stash =
+            try discards
+            ? putEditsAside(before: "switch", state, scratch: lock.scratch, observer: observer) : nil
         // Uncommitted work in the way stops it before there is a branch.
-        let outcome = try move.run(to: head, verb: "switch", branch: branch.branchID) {
-            if let made { try record(made.branch, at: made.head, lock.scratch) }
-            if start.isNew {
-                try record(branch, at: head, lock.scratch)
-            } else if let old = start.moves {
-                try storeRef(branch.headRefID, old: old, new: head, scratch: lock.scratch)
+        let outcome: WorkingCopyMove.Outcome
+        do {
+            outcome = try move.run(to: head, verb: "switch", branch: branch.branchID) {
+                if let made { try record(made.branch, at: made.head, lock.scratch) }
+                if start.isNew {
+                    try record(branch, at: head, lock.scratch)
+                } else if let old = start.moves {
+                    try storeRef(branch.headRefID, old: old, new: head, scratch: lock.scratch)
+                }
+            } finish: {
+                try workOn(branch.branchID, scratch: lock.scratch)
             }
-        } finish: {
-            try workOn(branch.branchID, scratch: lock.scratch)
+        } catch {
+            if let stash { _ = try bringBack(stash, scratch: lock.scratch, observer: observer) }
+            throw error
         }
         try recordOwnHead(head, ref: branch.headRefID, scratch: lock.scratch)
         var hidden = try branchIDs(in: Self.hiddenName)
@@ -206,7 +216,7 @@ extension Vault {
             scratch: lock.scratch, durable: false)
         return SwitchResult(
             branch: target.name, head: head, changes: outcome.changes, kept: outcome.kept,
-            notWritten: outcome.notStored)
+            notWritten: outcome.notStored, stash: stash)
     }
 
     /// The name of the branch that was worked on before; nil when there was none.

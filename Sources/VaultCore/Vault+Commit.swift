@@ -86,31 +86,13 @@ private struct CommitOperation: ~Copyable {
     /// Refuses what can not be recorded truthfully.
     private func check(_ changes: WorkingChanges) throws(VaultError) {
         if let first = changes.unreadable.first(where: { isSelected($0.path) }) {
-            throw unreadable(first.path, isTracked: changes.isTracked(first.path))
+            throw vault.unreadable(first.path, isTracked: changes.isTracked(first.path))
         }
         if options.strict, let first = changes.skipped.first(where: { isSelected($0.path) }) {
             throw VaultError(
                 .refused, "\(PathQuoting.text(first.path)) can not be stored (\(first.reason.rawValue))",
                 hint: "remove it, or commit without --strict", path: PathQuoting.text(first.path))
         }
-    }
-
-    /// The error of a path that could not be read, with the reason that the system gives when it is asked again.
-    private func unreadable(_ path: [UInt8], isTracked: Bool) -> VaultError {
-        var reason = Errno.permissionDenied
-        do throws(Errno) {
-            let place = VaultPath(unchecked: path)
-            let folder = try vault.layout.root.openDirectory(beneath: place.parent?.bytes ?? [])
-            if try folder.status(of: place.lastSegment).kind == .directory {
-                _ = try folder.openDirectory(place.lastSegment).entries()
-            } else {
-                _ = try folder.openFile(place.lastSegment).read(upTo: 1)
-            }
-            reason = .wouldBlock
-        } catch {
-            reason = error
-        }
-        return .unreadable(reason, path, isTracked: isTracked)
     }
 
     private func isSelected(_ path: [UInt8]) -> Bool {

@@ -7,7 +7,7 @@ extension Vault {
     /// (spec 05 §7).
     ///
     /// Where both sides changed a path differently the working copy gets everything else, theirs is laid beside ours,
-    /// and the merge waits for `resolve` and a commit.
+    /// and the merge waits for `resolve` and a commit. Edits that `stashesEdits` put aside are in `stash` then.
     ///
     /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `signatureBad`, `objectMissing`,
     ///   `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
@@ -23,14 +23,32 @@ extension Vault {
         // With what was fetched an interrupted move may be finished now that could not be before.
         if case .stuck(let reason) = try recover(lock) { throw Self.unsettled(reason) }
         fetched.state = try loadState()
+        let scratch = lock.scratch
+        let aside =
+            try options.stashesEdits
+            ? putEditsAside(before: "pull", fetched.state, scratch: scratch, observer: observer) : nil
         let operation = PullOperation(
-            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch)
-        // A partial clone learns here of which files it needs the contents.
+            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: scratch)
+        var result: PullResult
+        do {
+            result = try await run(operation)
+        } catch {
+            if let aside { _ = try bringBack(aside, scratch: scratch, observer: observer) }
+            throw error
+        }
+        guard let aside else { return result }
+        // What waits for a person to decide has to be decided first.
+        result.stash = result.outcome == .conflicts ? aside : try bringBack(aside, scratch: scratch, observer: observer)
+        return result
+    }
+
+    /// A partial clone learns from the work itself of which files it needs the contents.
+    private func run(_ operation: PullOperation) async throws -> PullResult {
         var rounds = LackingRounds(vault: self)
         while true {
             let lacking: Lacking
             do { return try operation.run() } catch { lacking = try rounds.next(after: error) }
-            try await bring(lacking.objects, from: remote, lock.scratch, observer)
+            try await bring(lacking.objects, from: operation.remote, operation.scratch, operation.observer)
         }
     }
 }

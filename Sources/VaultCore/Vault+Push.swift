@@ -279,8 +279,14 @@ private struct PushOperation {
             let bytes = try vault.refs.encodeIndex(outgoing, random: vault.environment.random)
             plan.index = (vault.ids.index, snapshot.expectedIndex, bytes)
         }
+        var signers: Set<KeyID> = []
+        for id in commits {
+            // A commit of another branch, merged here, may be signed with a key that only this clone has.
+            if let key = try graph.commit(id).authorKeyID.flatMap({ try? KeyID($0) }) { signers.insert(key) }
+        }
+        if !isRegistered { signers.formUnion(tags.index.branches.compactMap(\.publicKeyID)) }
+        plan.keys = try keys(signers, missingFrom: snapshot.index)
         if !isRegistered {
-            plan.keys = try keys(tags.index, missingFrom: snapshot.index)
             if !options.branchOnly, let bytes = try vault.refs.bytes(of: .ref(own.headRefID)) {
                 plan.cloneRef = (own.headRefID, bytes)
             }
@@ -310,11 +316,11 @@ private struct PushOperation {
         return ordered(merged) == ordered(remote) ? nil : merged
     }
 
-    /// Stored public keys of branches that the remote's index does not list.
-    private func keys(_ local: BranchIndex, missingFrom remote: BranchIndex?) throws -> [(id: KeyID, bytes: [UInt8])] {
+    /// Stored public keys that the remote's index does not list.
+    private func keys(_ ids: Set<KeyID>, missingFrom remote: BranchIndex?) throws -> [(id: KeyID, bytes: [UInt8])] {
         let known = Set((remote?.branches ?? []).compactMap(\.publicKeyID))
         var result: [(id: KeyID, bytes: [UInt8])] = []
-        for id in Set(local.branches.compactMap(\.publicKeyID)).subtracting(known).sorted(by: { $0.text < $1.text }) {
+        for id in ids.subtracting(known).sorted(by: { $0.text < $1.text }) {
             guard let bytes = try vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { continue }
             result.append((id, bytes))
         }

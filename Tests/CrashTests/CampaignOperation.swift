@@ -30,16 +30,19 @@ struct CampaignOperation: Sendable {
     let run: @Sendable (VaultScene) async throws -> Void
     /// Whether the clone is sound before the operation; false where the operation mends it.
     let startsClean: Bool
+    /// Whether the old head may leave the history of the branch, as after a reset; it is held all the same.
+    let goesBack: Bool
 
     init(
         _ name: String, clone: String, start: InMemoryFileSystem, keys: SceneKeys, untouchable: Set<String> = [],
-        startsClean: Bool = true, _ run: @escaping @Sendable (VaultScene) async throws -> Void
+        startsClean: Bool = true, goesBack: Bool = false, _ run: @escaping @Sendable (VaultScene) async throws -> Void
     ) async throws {
         self.name = name
         self.clone = clone
         self.start = start
         self.untouchable = untouchable
         self.startsClean = startsClean
+        self.goesBack = goesBack
         self.run = run
         let scene = VaultScene(keys: keys, on: start.afterKill(), seed: 1)
         before = startsClean ? try await Self.state(scene, clone) : State()
@@ -68,7 +71,7 @@ struct CampaignOperation: Sendable {
 
 extension CampaignOperation {
     /// The working copy in which most operations start: committed files and uncommitted ones.
-    private static func fill(_ scene: VaultScene, _ vault: Vault, _ name: String) throws {
+    static func fill(_ scene: VaultScene, _ vault: Vault, _ name: String) throws {
         try scene.put("one", at: "one.txt", in: name)
         try scene.put("two", at: "docs/two.txt", in: name)
         try scene.put("deep", at: "docs/deep/three.txt", in: name)
@@ -77,7 +80,7 @@ extension CampaignOperation {
         _ = try vault.commit(CommitOptions(message: "first files"))
     }
 
-    private static func edit(_ scene: VaultScene, _ name: String) throws {
+    static func edit(_ scene: VaultScene, _ name: String) throws {
         try scene.put("one, edited", at: "one.txt", in: name)
         try scene.put("fresh", at: "new/fresh.txt", in: name)
         try scene.remove("gone/away.txt", in: name)
@@ -113,6 +116,7 @@ extension CampaignOperation {
             try await CampaignOperation("clone", clone: "c", start: two, keys: keys) { try await $0.clone("c") })
         operations += try await pulls(keys, ahead: ahead)
         operations.append(try await repair(keys, two))
+        operations += try await undoing(keys, published: published)
         return operations
     }
 
@@ -223,7 +227,7 @@ extension CampaignOperation {
     }
 
     /// A start made from another one.
-    private static func scene(
+    static func scene(
         _ keys: SceneKeys, _ from: InMemoryFileSystem, _ seed: UInt64, _ body: (VaultScene) throws -> Void
     ) throws -> InMemoryFileSystem {
         let scene = VaultScene(keys: keys, on: from.afterKill(), seed: seed)

@@ -11,7 +11,8 @@ struct CrashStateTests {
     /// Those that change something.
     private static let crashing: Set<String> = [
         "create", "commit", "write", "first push", "push", "clone", "pull", "pull with merge", "fetch", "fsck --repair",
-        "remote add",
+        "remote add", "restore", "reset --hard", "revert", "undo", "stash", "stash pop", "switch", "switch -c",
+        "merge that stops", "merge --abort", "resolve",
     ]
 
     @Test("after a crash at any moment the state is the old or the new one, and works", .timeLimit(.minutes(120)))

@@ -32,6 +32,28 @@ struct ModelTests {
         #expect(tally.violations.isEmpty)
     }
 
+    @Test("three clones that sync in any order end with the same files", .timeLimit(.minutes(60)))
+    func threeClones() async throws {
+        let random = SeededRandom.announced("three clones")
+        let tally = Tally("three clones", seed: random.seed)
+        let start = try await ThreeCloneRun.Start()
+        let runs = Campaign.number("VAULT_THREE_RUNS", short: 40, full: 2_000)
+        for _ in 0..<runs {
+            let seed = random.next()
+            let run = try ThreeCloneRun(start, seed: seed)
+            do {
+                try await run.run(steps: 6 + SeededRandom(seed: seed).below(13))
+            } catch {
+                tally.violation("\(error)")
+                if tally.violations.count >= 8 { break }
+            }
+            tally.count("histories")
+            tally.count("steps", run.steps)
+        }
+        print(tally)
+        #expect(tally.violations.isEmpty)
+    }
+
     @Test("a change that was taken back is no conflict")
     func changedBack() async throws {
         let start = try await ModelRun.Start()

@@ -182,6 +182,22 @@ struct BranchTests {
         #expect(try vault.branches().map(\.name) == ["current"])
     }
 
+    @Test func `that were merged before their own push have their signer's key sent along`() async throws {
+        try await scene.clone("b")
+        let vault = try scene.open("a")
+        _ = try vault.switchBranch(to: "drafts", creating: true)
+        try commit("draft", in: "a")
+        _ = try vault.switchBranch(to: "current")
+        _ = try vault.merge("drafts", MergeOptions(fastForward: .never))
+        _ = try await vault.push(to: scene.remote())
+        _ = try await scene.open("b").pull(from: scene.remote())
+        try await scene.clone("c")
+        for name in ["b", "c"] {
+            let signatures = try await scene.open(name).fsck(FsckOptions(checkSignatures: true)).signatures
+            #expect(signatures.verified == 4 && signatures.noKey == 0, "\(name): \(signatures)")
+        }
+    }
+
     @Test func `begin where they are told to`() throws {
         let vault = try scene.open("a")
         try commit("two", in: "a")

@@ -120,4 +120,44 @@ struct MergeBaseTests {
         let right = try source.add(low + high, timeMs: 201)
         #expect(try CommitGraph(source: source).mergeBases(left, right) == high.sorted())
     }
+
+    /// Histories in which most commits join two others that were joined before, the other way round or not.
+    @Test func `of random criss-cross histories every base is found, and the same one is taken`() throws {
+        let random = SeededRandom.announced("merge bases")
+        var several = 0
+        var wrong: [String] = []
+        for _ in 0..<40 {
+            let source = try Synthetic()
+            var ids = [try source.add([], timeMs: 0)]
+            var ancestors: [ObjectID: Set<ObjectID>] = [ids[0]: [ids[0]]]
+            var times: [ObjectID: Int64] = [ids[0]: 0]
+            for _ in 0..<(6 + random.below(18)) {
+                // Parents from the last few, so that lines cross again and again; clocks that tie and go wrong.
+                let recent = ids.suffix(4)
+                let parents = Array(
+                    Set((0...random.below(3)).map { _ in recent[recent.startIndex + random.below(recent.count)] }))
+                let time = Int64(random.below(6))
+                let id = try source.add(parents, timeMs: time)
+                ids.append(id)
+                times[id] = time
+                ancestors[id] = parents.reduce(into: [id]) { $0.formUnion(ancestors[$1] ?? []) }
+            }
+            let graph = CommitGraph(source: source)
+            for left in ids {
+                for right in ids {
+                    let common = (ancestors[left] ?? []).intersection(ancestors[right] ?? [])
+                    let bases = common.filter { one in
+                        !common.contains { $0 != one && (ancestors[$0] ?? []).contains(one) }
+                    }.sorted()
+                    if bases.count > 1 { several += 1 }
+                    let newest = bases.map { times[$0] ?? 0 }.max()
+                    let one = bases.first { times[$0] == newest }
+                    let (found, taken) = (try graph.mergeBases(left, right), try graph.mergeBase(left, right))
+                    if found != bases || taken != one { wrong.append("\(left.text) \(right.text): \(found)") }
+                }
+            }
+        }
+        #expect(wrong.isEmpty)
+        #expect(several > 100)
+    }
 }

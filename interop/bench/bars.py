@@ -58,7 +58,7 @@ class Bars:
     def __init__(self, data):
         self.run, self.data, self.all = Run(data), data, []
         for group in (self.start, self.small, self.disk, self.large, self.big, self.fsck, self.signatures,
-                      self.http):
+                      self.history, self.http):
             group()
 
     def add(self, case, text, value, bar, unit='×', least=False, floor=None):
@@ -159,6 +159,21 @@ class Bars:
         if speed:
             count = self.data['commits']
             self.over_limit('log, signatures', f'{count:,} × openssl speed ecdsap256', 1.5, count / speed, count / best)
+
+    def history(self):
+        self.ratio('history: log', 'the reference, times faster', 10, 'sgit', least=True)
+        self.ratio('history: diff', 'git diff', 5, 'git')
+        for case in ('history: merge', 'history: switch', 'history: switch all'):
+            self.ratio(case, 'git', 3, 'git')
+        value = self.run.get('history: merge base')
+        if value:
+            self.add('history: merge base', 'time of one commit, start of the program included', value / 20000 * 1e6, 25,
+                     'µs', floor=self.run.get('history: merge base', how=min) / 20000 * 1e6)
+        for case, commits in (('history: log', 5000), ('history: merge base', 20000)):
+            peak = self.run.get(case, what='peak_kb', how=max)
+            if peak:
+                self.add(case, 'peak memory, 48 MB and 128 B per commit', peak / 1024, 48 + commits * 128 / (1 << 20),
+                         'MB')
 
     def http(self):
         for case, bar in (('http many: clone', 10), ('http many: push', 3)):

@@ -45,6 +45,6 @@ enum TextLayout {
 
     /// Text with blanks up to a column.
     static func padded(_ text: String, to column: Int) -> String {
-        text + String(repeating: " ", count: max(0, column - text.count))
+        text + String(repeating: " ", count: max(0, column - DisplayWidth.of(text)))
     }
 }

@@ -5,6 +5,8 @@ internal import VaultFormat
 enum PullCommand {
     static let fastForward = OptionSpec.flag("--ff-only", help: "refuse when the remote's work would have to be merged")
     static let acceptRewind = OptionSpec.flag("--accept-rewind", help: "follow a remote whose branch went back")
+    static let autostash = OptionSpec.flag(
+        "--autostash", help: "put edits of tracked files aside first and bring them back afterwards")
     static let noTextMerge = OptionSpec.flag(
         "--no-text-merge", help: "a text that both sides changed conflicts, also where they changed other lines")
 
@@ -13,17 +15,21 @@ enum PullCommand {
         paragraph: """
             Fetches the remote's branch and brings it into this clone: by moving forward, or by a merge commit. Exit 0 \
             only when the remote was reached and its work is in the working copy. Uncommitted work that would be \
-            overwritten stops it before anything has changed. Texts that both sides changed are merged line by line; \
+            overwritten stops it before anything has changed; with --autostash edits are stashed, and brought back on top of \
+            what came, and where both changed the same they stay stashed (exit 10). Texts that both sides changed are merged line by line; \
             what conflicts waits for vaultctl resolve.
             """,
-        synopsis: ["pull [--ff-only] [--accept-rewind] [--no-text-merge]"],
-        options: [fastForward, acceptRewind, noTextMerge],
+        synopsis: ["pull [--ff-only] [--accept-rewind] [--autostash] [--no-text-merge]"],
+        options: [fastForward, acceptRewind, autostash, noTextMerge],
         exits: [
             .init(.ok), .init(.notFound, "no server is known"),
             .init(.conflict, "both sides changed the same file; the merge waits"),
             .init(.rejected, "with --ff-only: a merge would be needed"), .init(.auth), .init(.network),
             .init(.integrity), .init(.refused, "uncommitted work is in the way"),
-            .init(.partial, "some files can not be stored on this file system"), .init(.deferred),
+            .init(
+                .partial, "some files can not be stored on this file system, or stashed edits could not be brought back"
+            ),
+            .init(.deferred),
         ],
         examples: [
             .init("vaultctl pull", "Brings the work of others here."),
@@ -33,7 +39,7 @@ enum PullCommand {
         document: .init(
             "vaultctl/pull/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
-                + "conflicts[], tags[{name,change,commit}], partial, error (exit 4)"),
+                + "conflicts[], tags[{name,change,commit}], partial, stash or null, error (exit 4)"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -44,7 +50,7 @@ enum PullCommand {
         let options = PullOptions(
             fastForwardOnly: call.has(fastForward) || settings.text(.pullMode) == "ff-only",
             acceptRewind: call.has(acceptRewind),
-            mergesTexts: settings.flag(.mergeText) && !call.has(noTextMerge))
+            mergesTexts: settings.flag(.mergeText) && !call.has(noTextMerge), stashesEdits: call.has(autostash))
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
@@ -60,7 +66,8 @@ struct PullAnswer: Rendered {
 
     func give(_ call: Call) throws -> ExitCode {
         let exit: ExitCode =
-            result.outcome == .conflicts ? .conflict : result.notWritten.isEmpty ? .ok : .partial
+            result.outcome == .conflicts
+            ? .conflict : result.notWritten.isEmpty && result.stash == nil ? .ok : .partial
         let code = try call.answer(self, exit: exit)
         if result.outcome == .conflicts { call.messages.advice("vaultctl resolve --list") }
         return code
@@ -82,8 +89,9 @@ struct PullAnswer: Rendered {
         try text.changes(result.changes, indent: 1)
         if !result.keptDirty.isEmpty {
             try text.line("Uncommitted work kept:")
-            try text.kept(result.kept, indent: 2)
+            try text.changes(result.kept, indent: 2)
         }
+        try text.stashed(result.stash, why: "The edits")
         try text.notStored(result.notWritten)
         try text.tagChanges(result.tags)
     }
@@ -117,6 +125,7 @@ struct PullAnswer: Rendered {
             "conflicts": .paths(result.conflicts),
             "tags": .tagChanges(result.tags),
             "partial": .partial(done: written, failed: result.notWritten),
+            "stash": result.stash.map { .stash($0) } ?? .null,
         ])
     }
 }

@@ -8,6 +8,8 @@ enum SwitchCommand {
         "--from", argument: "REV", help: "with -c: where the branch begins; the head by default", completion: .revision)
 
     static let fetch = OptionSpec.flag("--fetch", help: "get the branch from the server first")
+    static let discard = OptionSpec.flag(
+        "--discard", help: "stash edits of tracked files, instead of taking them along")
 
     static let verb = Verb(
         words: ["switch"], group: .branches, summary: "work on another branch",
@@ -15,9 +17,11 @@ enum SwitchCommand {
             Brings the files of another branch into the working copy and works on it from then on. Uncommitted work \
             that the change does not touch is taken along; what would be overwritten stops it before anything has \
             changed. '-' is the branch that was worked on before. Commits of a branch that this clone never fetched \
-            are not here; --fetch gets them.
+            are not here; --fetch gets them. With --discard no edit of a tracked file stands in the way: all of them are \
+            put aside as a stash.
             """,
-        synopsis: ["switch [--fetch] NAME", "switch -c NAME [--from REV]"], options: [create, from, fetch],
+        synopsis: ["switch [--fetch] [--discard] NAME", "switch -c NAME [--from REV] [--discard]"],
+        options: [create, from, fetch, discard],
         positionals: [Positional("NAME", help: "the branch, or '-'", required: true, completion: .revision)],
         exits: [
             .init(.ok), .init(.notFound, "there is no such branch, or its commits are not here"), .init(.conflict),
@@ -32,7 +36,8 @@ enum SwitchCommand {
         network: .onRequest,
         document: .init(
             "vaultctl/switch/1",
-            "branch, head, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], partial"),
+            "branch, head, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], partial, "
+                + "stash or null"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -58,7 +63,8 @@ enum SwitchCommand {
         let result = try call.completing(vault) {
             // The branch stands once it was made, also when its files were not here yet.
             defer { creates = false }
-            return try vault.switchBranch(to: name, creating: creates, from: start, observer: call.observer())
+            return try vault.switchBranch(
+                to: name, creating: creates, from: start, discards: call.has(discard), observer: call.observer())
         }
         return try call.answer(
             SwitchAnswer(result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
@@ -72,7 +78,8 @@ private struct SwitchAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         try text.line("On branch \(TextSafety.line(result.branch)) at \(text.short(result.head))")
         if text.isVerbose { try text.changes(result.changes, indent: 1) }
-        try text.kept(result.kept, indent: 1)
+        try text.changes(result.kept, indent: 1)
+        try text.stashed(result.stash, why: "The edits")
         try text.notStored(result.notWritten)
     }
 
@@ -84,6 +91,7 @@ private struct SwitchAnswer: Rendered {
             "modified": .paths(result.changes.modified), "deleted": .paths(result.changes.deleted),
             "kept_dirty": .paths(result.keptDirty), "not_written": .skipped(result.notWritten),
             "partial": .partial(done: written, failed: result.notWritten),
+            "stash": result.stash.map { .stash($0) } ?? .null,
         ])
     }
 }

@@ -21,6 +21,7 @@ struct DiffStat {
     var keepsRows = true
 
     private static let narrowestBar = 10
+    private static let narrowestName = 12
     private static let widestBar = 60
 
     mutating func add(_ file: FileDiff) {
@@ -43,14 +44,17 @@ struct DiffStat {
 
     /// A line for each file and one for all.
     func write(to lines: Lines, _ text: TextRenderer) throws {
-        let nameWidth = rows.map(\.name.count).max() ?? 0
         let most = rows.map { $0.added + $0.removed }.max() ?? 0
         let numberWidth = max(String(most).count, rows.contains { $0.note != nil } ? 3 : 0)
         let columns = text.call.surroundings.standardOutput.columns ?? 80
+        // A name that leaves no room for the shortest bar loses its beginning.
+        let longest = max(columns - numberWidth - 5 - Self.narrowestBar, Self.narrowestName)
+        let names = rows.map { DisplayWidth.tail($0.name, columns: longest) }
+        let nameWidth = names.map(DisplayWidth.of).max() ?? 0
         let room = columns - nameWidth - numberWidth - 5
         let barWidth = min(max(room, Self.narrowestBar), Self.widestBar)
-        for row in rows {
-            let name = row.name + String(repeating: " ", count: nameWidth - row.name.count)
+        for (row, shown) in zip(rows, names) {
+            let name = TextLayout.padded(shown, to: nameWidth)
             if let note = row.note {
                 try lines.line(" \(name) | \(note)")
                 continue

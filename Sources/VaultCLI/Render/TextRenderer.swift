@@ -48,14 +48,11 @@ struct TextRenderer {
         for deleted in changes.deleted { try path("D", told(deleted), as: .bad, indent: indent) }
     }
 
-    /// Uncommitted work that a verb let be, sorted by path, each with the mark that `status` gives it.
-    func kept(_ changes: Changes, indent: Int) throws {
-        let marked =
-            changes.added.map { ($0, "?", Colour.Tone.bad) } + changes.modified.map { ($0, "M", .changed) }
-            + changes.deleted.map { ($0, "D", .bad) }
-        for (kept, mark, tone) in marked.sorted(by: { $0.0 < $1.0 }) {
-            try path(mark, kept.bytes, as: tone, indent: indent)
-        }
+    /// Tells of edits that lie on the shelf.
+    func stashed(_ stash: StashInfo?, why: String) throws {
+        guard let stash else { return }
+        let count = counted(stash.changes.count, "file")
+        try line("\(why) to \(count) are stashed; 'vaultctl stash pop' brings them back")
     }
 
     /// How long ago a moment was, in words: `3 h ago`.

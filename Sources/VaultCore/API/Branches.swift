@@ -34,6 +34,8 @@ public struct SwitchResult: Sendable {
     public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
+    /// The edits that were put aside instead of being taken along.
+    public var stash: StashInfo?
 }
 
 /// What became of a branch that was deleted.

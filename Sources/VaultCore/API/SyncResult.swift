@@ -171,9 +171,14 @@ public struct PullOptions: Sendable {
     public var acceptRewind: Bool
     /// Merge texts that both sides changed line by line.
     public var mergesTexts: Bool
+    /// Put edits of tracked files aside before the working copy moves, and bring them back afterwards.
+    public var stashesEdits: Bool
 
     /// Makes one from its parts.
-    public init(fastForwardOnly: Bool = false, acceptRewind: Bool = false, mergesTexts: Bool = true) {
+    public init(
+        fastForwardOnly: Bool = false, acceptRewind: Bool = false, mergesTexts: Bool = true, stashesEdits: Bool = false
+    ) {
+        self.stashesEdits = stashesEdits
         self.mergesTexts = mergesTexts
         self.fastForwardOnly = fastForwardOnly
         self.acceptRewind = acceptRewind
@@ -215,6 +220,8 @@ public struct PullResult: Sendable {
     public var conflicts: [VaultPath]
     /// What others did to tags.
     public var tags: [TagChange] = []
+    /// Edits that were put aside and could not be brought back, because the same was changed; they are on the shelf.
+    public var stash: StashInfo?
 }
 
 /// The answer of `Vault.info`.

@@ -19,7 +19,7 @@ extension Vault {
         let trees = treeReader()
         var edits = try look(trackedFiles(of: state.head, graph: graph, trees: trees))
         if let path = edits.unreadable.first?.path {
-            throw VaultError.unreadable(.permissionDenied, path, isTracked: edits.isTracked(path))
+            throw unreadable(path, isTracked: edits.isTracked(path))
         }
         let notStored = try notStored()
         edits.deleted.removeAll { notStored.contains($0.path) }
@@ -67,6 +67,13 @@ extension Vault {
         try requireStashable("apply a stash")
         let lock = try lock(settling: true)
         try refuseDuringMerge()
+        return try applyStash(number, drop: drop, scratch: lock.scratch, observer: observer)
+    }
+
+    /// The same for a command that holds the lock.
+    func applyStash(
+        _ number: Int, drop: Bool, scratch: ScratchArea, observer: any Observer
+    ) throws -> StashApplied {
         let state = try loadState()
         try refusePacks(state.config, "apply a stash")
         let shelf = StashShelf(vault: self)
@@ -83,12 +90,12 @@ extension Vault {
             let made = try shelf.newFolder(record.timeMs)
             unpacked = made.name
             folder = made.folder
-            record = try shelf.unpack(record, into: folder, lock.scratch)
+            record = try shelf.unpack(record, into: folder, scratch)
         }
-        let applying = StashMerge(vault: self, state: state, shelf: shelf, folder: folder, scratch: lock.scratch)
+        let applying = StashMerge(vault: self, state: state, shelf: shelf, folder: folder, scratch: scratch)
         let (differences, merged) = try applying.differences(record)
         let edit = WorkingEdit(
-            vault: self, scratch: lock.scratch, observer: observer, incoming: shelf.blobs(in: folder),
+            vault: self, scratch: scratch, observer: observer, incoming: shelf.blobs(in: folder),
             outgoing: BlobReader(store: store, cipher: cipher), syncsWhatIsThere: drop)
         let outcome = try edit.finish(edit.prepare(differences), of: differences)
         // What this file system can not hold is in the stash alone.
@@ -98,7 +105,7 @@ extension Vault {
         return StashApplied(stash: info, isDropped: isDropped, merged: merged, notWritten: outcome.notStored)
     }
 
-    private func requireStashable(_ what: String) throws(VaultError) {
+    func requireStashable(_ what: String) throws(VaultError) {
         try requireWritable(what)
         guard mode == .full else {
             throw VaultError(.refused, "a bare clone has no working copy, so there is nothing to \(what)", path: root)

@@ -68,13 +68,11 @@ struct Incoming {
         if !acceptRewind {
             try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
         }
-        if state.index.hasFeature(Feature.signaturesRequired) {
-            // Whoever is not registered may have stored a key all the same.
-            let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index)
-            var authors: Set<KeyID> = []
-            for id in commits { if let key = checker.keyID(of: try closure.graph.commit(id)) { authors.insert(key) } }
-            try await vault.fetchKeys(authors, from: remote, scratch: scratch)
-        }
+        // A branch that was merged before it was pushed is in no index; its key came with its commits.
+        let keys = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index)
+        var signers: Set<KeyID> = []
+        for id in commits { if let key = keys.keyID(of: try closure.graph.commit(id)) { signers.insert(key) } }
+        try await vault.fetchKeys(signers, from: remote, scratch: scratch)
         try SignaturePolicy(
             index: state.index, graph: closure.graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),

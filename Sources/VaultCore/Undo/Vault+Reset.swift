@@ -15,12 +15,13 @@ extension Vault {
         observer: any Observer = SilentObserver()
     ) throws -> HeadMove {
         try requireWritable("reset")
-        let lock = try lock(settling: true)
+        let lock = try lockWithoutRecovery()
+        let begun = try settle(lock, asking: "reset")
         try refuseDuringMerge()
         let state = try loadState()
         try refusePacks(state.config, "reset")
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let target = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        let target = try target(of: revision, state, graph, begun)
         if options.hard, mode == .full { return try hardReset(to: target, options, state, lock.scratch, observer) }
         // The tree is looked at, so that the head never names a commit that is not there.
         _ = try treeReader().tree(graph.tree(of: target))
@@ -37,15 +38,9 @@ extension Vault {
     ) throws -> HeadMove {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let trees = treeReader()
-        let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
-        var edits = try look(tracked)
         // Untracked files stay where they are.
-        edits.added = []
+        let edits = try trackedEdits(state, graph, trees)
         let notStored = try notStored()
-        edits.deleted.removeAll { notStored.contains($0.path) }
-        if let path = edits.unreadable.first(where: { edits.isTracked($0.path) })?.path {
-            throw VaultError.unreadable(.permissionDenied, path, isTracked: true)
-        }
         let differences = try TreeDiff(trees: trees).files(
             state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }, graph.tree(of: target))
         try refuseUntracked(in: differences, notStored)
@@ -132,10 +127,15 @@ extension Vault {
     ///   `mergeInProgress`. Nothing has changed then.
     public func undo(force: Bool = false, observer: any Observer = SilentObserver()) throws -> HeadMove {
         try requireWritable("undo")
-        let lock = try lock(settling: true)
+        let lock = try lockWithoutRecovery()
+        let begun = try settle(lock, asking: "undo")
         try refuseDuringMerge()
         let state = try loadState()
         try refusePacks(state.config, "undo")
+        if let begun {
+            try recordOwnHead(begun.to, ref: begun.ref, scratch: lock.scratch)
+            return HeadMove(old: begun.from, new: begun.to, changes: Changes(), kept: Changes(), notWritten: [])
+        }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let last = try Reflog(files: files).entries().last { $0.ref == state.headRef }
         guard let head = state.head, let last, last.new == head, let target = last.old else {

@@ -13,7 +13,8 @@ extension Vault {
     ) throws -> RevertResult {
         try requireWritable("revert")
         try checkMessage(message)
-        let lock = try lock(settling: true)
+        let lock = try lockWithoutRecovery()
+        let begun = try settle(lock, asking: "revert")
         try refuseDuringMerge()
         let state = try loadState()
         try Self.checkWritable(state.index)
@@ -22,7 +23,10 @@ extension Vault {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let target = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
+        // Named by somebody who saw the command fail, and with it the head before its move.
+        var before = state
+        if let begun { before.head = begun.from }
+        let target = try RevisionResolver(vault: self, state: before, graph: graph).resolve(revision)
         guard let head = state.head, try graph.isAncestor(target, of: head) else {
             throw VaultError(
                 .refused, "\(revision) is not in the history of this branch", hint: "vaultctl log", object: target.text)
@@ -35,7 +39,7 @@ extension Vault {
         }
         let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
         let trees = treeReader(StagedStore(store: store, batch: batch))
-        let before =
+        let earlier =
             if let parent = undone.parents.first {
                 try graph.tree(of: parent)
             } else {
@@ -45,7 +49,7 @@ extension Vault {
         let merged = try Merger(
             vault: self, trees: trees, batch: batch, deflates: state.deflatesBlobs,
             mergesTexts: true
-        ).merge(base: graph.tree(of: target), ours: ours, theirs: before)
+        ).merge(base: graph.tree(of: target), ours: ours, theirs: earlier)
         guard merged.conflicts.isEmpty else {
             let shown = merged.conflicts.prefix(5).map(\.path.description).joined(separator: ", ")
             throw VaultError(
@@ -56,7 +60,14 @@ extension Vault {
         }
         var result = RevertResult(
             commit: nil, branch: state.namedBranch.name, changes: Changes(), kept: Changes(), notWritten: [])
-        guard merged.tree != ours else { return result }
+        guard merged.tree != ours else {
+            // Begun by the command before, and finished now.
+            if let begun {
+                try recordOwnHead(begun.to, ref: begun.ref, scratch: lock.scratch)
+                result.commit = try describe(begun.to, graph.commit(begun.to), index: state.index)
+            }
+            return result
+        }
         let key = try signingKey(branch)
         if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
         let text = try message ?? Self.revertMessage(try self.message(of: undone), target)

@@ -12,3 +12,24 @@ extension VaultError {
             path: name, cause: errno)
     }
 }
+
+extension Vault {
+    /// The error of a file of the working copy that a look could not read, with the reason that the system gives when it
+    /// is asked again.
+    func unreadable(_ path: [UInt8], isTracked: Bool) -> VaultError {
+        var reason = Errno.permissionDenied
+        do throws(Errno) {
+            let place = VaultPath(unchecked: path)
+            let folder = try layout.root.openDirectory(beneath: place.parent?.bytes ?? [])
+            if try folder.status(of: place.lastSegment).kind == .directory {
+                _ = try folder.openDirectory(place.lastSegment).entries()
+            } else {
+                _ = try folder.openFile(place.lastSegment).read(upTo: 1)
+            }
+            reason = .wouldBlock
+        } catch {
+            reason = error
+        }
+        return .unreadable(reason, path, isTracked: isTracked)
+    }
+}

@@ -1,0 +1,50 @@
+internal import VaultFormat
+internal import VaultSystem
+
+/// Edits that are put aside before a move of the working copy, so that they do not stand in its way.
+///
+/// They are on the shelf, encrypted and durable, before the first file changes: a command that dies between leaves them
+/// there as an ordinary stash.
+extension Vault {
+    /// Puts edits of tracked files aside; untracked files stay where they are.
+    ///
+    /// - Returns: Nil when there are none.
+    func putEditsAside(
+        before verb: String, _ state: CloneState, scratch: ScratchArea, observer: any Observer
+    ) throws -> StashInfo? {
+        guard mode != .bare else { return nil }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let trees = TreeReader(store: store, cipher: cipher)
+        let edits = try trackedEdits(state, graph, trees)
+        guard !edits.paths.isEmpty else { return nil }
+        try requireStashable("stash edits")
+        return try putAside(
+            edits, message: "before \(verb)", state, graph, trees, scratch: scratch, observer: observer)
+    }
+
+    /// Brings the newest stash, which this command made, back.
+    ///
+    /// - Returns: The stash, where commits that have come changed the same, or work is in its way: it is kept then.
+    func bringBack(_ stash: StashInfo, scratch: ScratchArea, observer: any Observer) throws -> StashInfo? {
+        do {
+            return try applyStash(stash.number, drop: true, scratch: scratch, observer: observer).isDropped
+                ? nil : stash
+        } catch let error as VaultError where error.code == .conflicts || error.code == .dirtyTree {
+            return stash
+        }
+    }
+
+    /// The edits of tracked files.
+    ///
+    /// - Throws: `permissionDenied` for one that can not be read.
+    func trackedEdits(_ state: CloneState, _ graph: CommitGraph, _ trees: TreeReader) throws -> WorkingChanges {
+        var edits = try look(trackedFiles(of: state.head, graph: graph, trees: trees))
+        edits.added = []
+        let notStored = try notStored()
+        edits.deleted.removeAll { notStored.contains($0.path) }
+        if let path = edits.unreadable.first(where: { edits.isTracked($0.path) })?.path {
+            throw unreadable(path, isTracked: true)
+        }
+        return edits
+    }
+}
