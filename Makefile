@@ -31,7 +31,8 @@ help:
 	make fuzz       libFuzzer and AddressSanitizer on every reader; RUNS=N each, ONLY=NAME,..., SEED=N
 	make power-cuts the program on a file system that stops at random moments, as root; CUTS=N, SEED=N
 	make disk-full  the program with room for so many pages or files and no more, one more each time, as root
-	make watch      marked contents, names and keys searched in all that is written, every nonce watched; ROUNDS=N
+	make watch      marked contents, names and keys searched in all that is written, every nonce watched, of the
+	                program and of the whole suite; ROUNDS=N, ONLY=FILTER
 	make sanitize   the suite under AddressSanitizer with leak check, then under ThreadSanitizer; ONLY=FILTER
 	make mutate     deliberate defects, each of which some suite has to notice; ONLY=NAME,...
 	make load       200 clients on `vaultctl serve` for a minute; SECONDS_=N, CLIENTS=N
@@ -138,6 +139,9 @@ disk-full: build
 watch: build
 	@interop/reliability/secrecy_watch.py --vaultctl $(CURDIR)/$(BINARY) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(if $(SEED),--seed $(SEED))
+	$(SWIFT) build --build-tests $(DEBUG_FLAGS)
+	interop/reliability/suite_watch.py --bundle "$$($(SWIFT) build --show-bin-path)/vaultctlPackageTests.xctest" \
+		$(if $(ONLY),--filter '$(ONLY)')
 
 # Tests that wait for a fault are as slow as their program; under a sanitizer the short campaigns are long enough.
 sanitize: needs

@@ -63,6 +63,7 @@ private struct CloneOperation {
         vault.heldPart.withLock { $0 = part }
         // A part of a vault is found by walking; what a leftover has is told by the list alone.
         let listed = part.isPartial && place.partial.isEmpty ? [] : try await remote.list(.all)
+        if snapshot.refBytes == nil, listed.contains(.ref(snapshot.ref)) { throw absent(.ref(snapshot.ref)) }
         let objects = listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted()
         let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch, isNewStore: true)
         let resumed = try adopt(objects, of: place, into: batch)
@@ -160,6 +161,9 @@ private struct CloneOperation {
     /// Tells a wrong key from a place without a vault.
     private func nothingThere(_ vault: Vault) async -> VaultError {
         let others = (try? await remote.list(.indexes)) ?? []
+        // Only this key gives the name of its index.
+        let own = FileID.index(vault.ids.index)
+        if others.contains(own) { return absent(own) }
         if others.isEmpty {
             return VaultError(
                 .notAVault, "\(remote.location) holds no vault \(vault.vaultID.text)",
@@ -167,6 +171,13 @@ private struct CloneOperation {
         }
         return VaultError(
             .keyWrong, "\(remote.location) holds a vault that this key does not open", hint: "check the vault key")
+    }
+
+    /// A file that the remote's own list has and the remote has not: a copy that was published in part.
+    private func absent(_ file: FileID) -> VaultError {
+        VaultError(
+            .objectMissing, "\(remote.location) lists \(file.path) and does not have it",
+            hint: "publish the whole folder again", object: file.path)
     }
 
     /// Takes over what interrupted clones had fetched, as far as the remote has it too: the place may have been meant

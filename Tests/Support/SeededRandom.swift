@@ -34,7 +34,9 @@ package final class SeededRandom: RandomSource, RandomNumberGenerator, CustomStr
     }
 
     package func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
-        block(count)
+        let drawn = block(count)
+        NonceDraws.note(drawn)
+        return drawn
     }
 
     /// Random bytes, without the error that only a real source can give.

@@ -69,4 +69,27 @@ struct ServeBackupTests {
         #expect(throws: Errno.noSuchFile) { try tool.read("copies/vault003/bare/data/x") }
         #expect(throws: Errno.noSuchFile) { try tool.read("copies/vault004/bare/data/x") }
     }
+
+    @Test func `refuses to copy into the folder that is served, also through a link`() async throws {
+        try write("vault001", "bare/data/x", [1, 2, 3])
+        try Shell.run("ln -s vaults '\(tool.folder.path.text)/elsewhere'")
+        for destination in ["vaults", "vaults/copies", "vaults/../vaults/monday", "elsewhere/monday"] {
+            let outcome = await tool.run("serve", "backup", "--root", "vaults", destination)
+            #expect(outcome.code == 9, "\(destination)")
+            #expect(outcome.error.contains("lies in the folder of --root"), "\(destination)")
+        }
+        let names = try tool.folder.open().openDirectory(Array("vaults".utf8)).entries().map(\.name)
+        #expect(names == [Array("vault001".utf8)])
+    }
+
+    @Test func `a vault whose copy is there already fails alone`() async throws {
+        try write("vault001", "bare/data/x", [1])
+        try write("vault002", "bare/data/x", [2])
+        try tool.write([7], to: "copies/vault001/bare/data/y")
+        let answer = try await backup()
+        #expect(answer.code == 10)
+        #expect(answer.vaults == ["vault002 1"])
+        #expect(answer.failed == ["vault001 directory_not_empty"])
+        #expect(try tool.read("copies/vault001/bare/data/y") == [7])
+    }
 }

@@ -177,6 +177,7 @@ struct GivenBytes: RandomSource {
 
     func bytes(_ count: Int) throws(CryptoError) -> [UInt8] {
         guard count == given.count else { throw CryptoError(.invalidLength) }
+        NonceDraws.note(given)
         return given
     }
 }

@@ -82,4 +82,28 @@ struct StaticHostTests {
             try await remote.readAll([.ref(try RefID("ref-pid-muw-000000000001"))])
         }
     }
+
+    @Test(arguments: [["refs", "indexes"], ["refs"]])
+    func `that lists files which it does not have is incomplete, and its key is not called wrong`(
+        absent: [String]
+    ) async throws {
+        let scratch = try TemporaryFolder("static")
+        let scene = VaultScene(
+            keys: try SceneKeys.shared(), on: LinuxFileSystem(), base: scratch.path, seed: 3, clock: SystemClock())
+        _ = try await scene.create("a").push(to: scene.remote())
+        let site = scratch.appending("site")
+        try Shell.run(
+            "cp -r '\(scene.remotePath.text)' '\(site.text)' && cd '\(site.text)' && { printf '{\"objects\":['; "
+                + "find bare -type f -printf '{\"file_id\":\"%p\"},'; printf '{}]}'; } > manifest.json")
+        for folder in absent { try Shell.run("rm -r '\(site.text)/bare/\(folder)'") }
+        let host = try Host(site)
+        let error = try await #require(throws: VaultError.self) {
+            try await Vault.clone(
+                from: try HTTPRemote.test(host.url, scene.keys.vaultID, environment: scene.environment),
+                key: scene.keys.clone, to: scene.path("b"), options: CloneOptions(server: host.url),
+                environment: scene.environment, observer: SilentObserver())
+        }
+        #expect(error.code == .objectMissing)
+        #expect(error.object?.hasPrefix("bare/\(absent.last ?? "")/") == true, "\(error)")
+    }
 }

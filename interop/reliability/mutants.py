@@ -107,8 +107,8 @@ MUTANTS = [
      '''try attempt("cannot sync an object") { () throws(Errno) in
                 try''', '''try attempt("cannot sync an object") { () throws(Errno) in
                 if !ON { try''', (CUTS,)),
-    ('object-folder-not-synced', 'VaultCore/Store/ObjectBatch.swift', 'in try layout.data.sync() }',
-     'in if !ON { try layout.data.sync() } }', (CUTS,)),
+    ('object-folder-not-synced', 'VaultCore/Store/ObjectBatch.swift', 'in try target.sync() }',
+     'in if !ON { try target.sync() } }', (CUTS,)),
     ('remote-files-not-synced', 'VaultCore/Sync/FolderWriter.swift',
      'try scratch.directory.openFile(names[index]).sync()', 'if !ON { try scratch.directory.openFile(names[index]).sync() }',
      (CUTS,)),

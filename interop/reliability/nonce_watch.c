@@ -1,8 +1,10 @@
 /* Notes every AES-GCM message that a program seals: key, nonce and content, all three as digests.
  *
  * Loaded before the cryptographic library by LD_PRELOAD, so the program under watch is the one that is shipped. One
- * record of 48 bytes a message goes to the file NONCE_LOG: key, nonce, plaintext with its length. */
+ * record of 64 bytes a message goes to the file NONCE_LOG: key, nonce, process, plaintext with its length, nanoseconds
+ * since 1970. */
 #define _GNU_SOURCE
+#include "secret_marks.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -59,6 +61,7 @@ static void begin(const void *context, const unsigned char *key, const unsigned 
     struct message *slot = find(context, 1);
     if (!slot) abort();
     if (key) {
+        mark_key(key);
         slot->key[0] = 1;
         slot->key[1] = 0xCBF29CE484222325ull;
         absorb(slot->key, key, KEY_BYTES);
@@ -98,6 +101,7 @@ int EVP_CipherUpdate(void *context, unsigned char *out, int *written, const unsi
         /* Additional data counts as content of another kind. */
         unsigned char kind = out ? 0 : 1;
         if (kind) absorb(slot->content, &kind, 1);
+        if (!kind && !slot->length) mark_content(in, (size_t)count);
         absorb(slot->content, in, (size_t)count);
         slot->length += (uint64_t)count;
     }
@@ -106,15 +110,19 @@ int EVP_CipherUpdate(void *context, unsigned char *out, int *written, const unsi
 }
 
 int EVP_CipherFinal_ex(void *context, unsigned char *out, int *written) {
-    unsigned char record[52] = {0};
+    unsigned char record[64] = {0};
+    uint64_t now = watch_time();
+    uint32_t process = (uint32_t)getpid();
     pthread_mutex_lock(&lock);
     struct message *slot = find(context, 0);
     int seals = slot && slot->seals;
     if (seals) {
         memcpy(record, slot->key, 16);
         memcpy(record + 16, slot->nonce, NONCE_BYTES);
-        memcpy(record + 28, slot->content, 16);
-        memcpy(record + 44, &slot->length, 8);
+        memcpy(record + 28, &process, 4);
+        memcpy(record + 32, slot->content, 16);
+        memcpy(record + 48, &slot->length, 8);
+        memcpy(record + 56, &now, 8);
     }
     pthread_mutex_unlock(&lock);
     const char *path = getenv("NONCE_LOG");

@@ -20,7 +20,8 @@ enum ServeBackupCommand {
             Positional("DEST", help: "a folder without copies of these vaults", required: true, completion: .folder)
         ],
         exits: [
-            .init(.ok), .init(.refused, "a copy would fall on something else"), .init(.partial), .init(.io),
+            .init(.ok), .init(.refused, "DEST lies in the folder of --root"),
+            .init(.partial, "a vault was not copied: its place was taken, or it has no owner"), .init(.io),
         ],
         examples: [
             .init("vaultctl serve backup --root /srv/vaults /backup/monday", "Copies all vaults."),
@@ -33,6 +34,13 @@ enum ServeBackupCommand {
         guard let root = call.arguments.last(root) else { throw Usage.error("'serve backup' needs --root DIR") }
         let source = call.workingDirectory.appending(relative: root)
         let destination = call.workingDirectory.appending(relative: call.arguments.allPositionals.first ?? [])
+        let served = ServerPlace.real(source, call).components
+        // Copies in there would be served, and copied by the next backup.
+        guard !ServerPlace.real(destination, call).components.starts(with: served) else {
+            throw VaultError(
+                .refused, "\(destination.text) lies in the folder of --root", hint: "name a folder elsewhere",
+                path: destination.text)
+        }
         let environment = call.surroundings.vault
         let folder: any Directory
         let entries: [DirectoryEntry]
