@@ -170,7 +170,7 @@ struct RekeyTests {
         #expect(result.unsigned == 1 && result.commits == 4)
         let new = try scene.open("a")
         let after = try new.loadState()
-        let found = try new.tag(try #require(after.index.tags.first), after)
+        let found = try new.tag(named: "v1")
         #expect(found.target == result.newHead && found.message == "release" && found.signature == .verified)
         let anchor = try #require(result.newHead).hex.prefix(24)
         #expect(after.index.features == ["signatures-required", "signed-since-\(anchor)"])
@@ -211,6 +211,9 @@ struct RekeyTests {
         _ = try vault.stash()
         #expect(throws: VaultError(.refused, "")) { try begin() }
         try vault.dropStash()
+        _ = try vault.createTag("v9")
+        #expect(throws: VaultError(.refused, "")) { try begin() }
+        _ = try vault.deleteTag("v9")
         let same = Array("campaign passphrase:campaign1".utf8)
         #expect(throws: VaultError(.usage, "")) {
             let key = try VaultKey(parsing: same.span)

@@ -114,4 +114,3 @@ public struct FsckReport: Sendable {
         unrepaired.isEmpty && signatures.bad.isEmpty && badTags.isEmpty
     }
 }
-

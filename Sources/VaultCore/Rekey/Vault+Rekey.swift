@@ -35,7 +35,7 @@ extension Vault {
     /// * `key`: One that every client can use.
     /// * `server`: Where the new vault is to be published; nil for nowhere.
     /// - Throws: `readOnlyClone`, `partialClone`, `mergeInProgress`, `refused` when a rekey is pending or there are
-    ///   stashes, `usage` for the same vault id or a key that others could not use.
+    ///   stashes or unpushed tags, `usage` for the same vault id or a key that others could not use.
     public func beginRekey(to key: borrowing VaultKey, server: String?) throws {
         try requireRekeyable()
         guard key.vaultID != vaultID else { throw VaultError(.usage, "the new key is of the same vault id") }
@@ -177,6 +177,9 @@ extension Vault {
         guard StashShelf(vault: self).count == 0 else {
             throw VaultError(
                 .refused, "stashes are encrypted with the key that goes", hint: "vaultctl stash pop, or stash drop")
+        }
+        guard try pendingTags().isEmpty else {
+            throw VaultError(.refused, "tags made or deleted here were not pushed yet", hint: "vaultctl push")
         }
     }
 }
