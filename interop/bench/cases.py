@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import time
 
+from identities import Identities
 from tools import DURABLE_GIT, KEY, Age, BigVaultctl, Borg, Copy, Git, GitLoose, Reference, Restic, Vaultctl
 from web import Web
 
@@ -25,7 +26,7 @@ class Cases:
     def run(self):
         for name, case in (('start', self.start), ('small', self.small), ('disk', self.disk), ('large', self.large),
                            ('big', self.big), ('fsck', self.fsck), ('signatures', self.signatures),
-                           ('http', Web(self.lab).run)):
+                           ('http', Web(self.lab).run), ('pki', lambda: Identities(self.lab).run())):
             if name in self.options.cases and (name != 'large' or self.options.large_files):
                 began = time.monotonic()
                 self.lab.measure_cores()

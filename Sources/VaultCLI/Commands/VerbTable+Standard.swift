@@ -13,6 +13,6 @@ extension VerbTable {
         ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
             InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
         ]
-            + KeysCommand.verbs
+            + KeysCommand.verbs + PkiCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
 }
