@@ -70,7 +70,9 @@ let tests: [Target] = [
         dependencies: ["VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"]),
     .testTarget(
         name: "FuzzTests",
-        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        dependencies: [
+            "VaultCLI", "VaultCore", "PKICore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport",
+        ],
         exclude: ["Corpus", "Fuzzer"]),
 ]
 
@@ -78,7 +80,9 @@ let tests: [Target] = [
 let fuzzing: [Target] = [
     .executableTarget(
         name: "vaultfuzz",
-        dependencies: ["VaultCLI", "VaultCore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport"],
+        dependencies: [
+            "VaultCLI", "VaultCore", "PKICore", "VaultFormat", "VaultCrypto", "VaultSystem", "VaultTestSupport",
+        ],
         path: "Tests/FuzzTests", exclude: ["Corpus", "FuzzTests.swift"], sources: ["Parsers", "Fuzzer"],
         // libFuzzer brings the main function.
         swiftSettings: [.unsafeFlags(["-parse-as-library"])])

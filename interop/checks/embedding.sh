@@ -38,14 +38,15 @@ let package = Package(
     name: "app",
     dependencies: [.package(url: "file://$work/vaultctl.git", exact: "$tag")],
     targets: ["app", "leak"].map { name in
-        .executableTarget(name: name, dependencies: [.product(name: "VaultCore", package: "vaultctl")])
+        .executableTarget(
+            name: name, dependencies: ["VaultCore", "PKICore"].map { .product(name: $0, package: "vaultctl") })
     })
 SWIFT
 
-# No name of a C library reaches a user of VaultCore: this program must not compile, at exactly these lines.
+# No name of a C library reaches a user of the libraries: this program must not compile, at exactly these lines.
 names=(EVP_sha256 sodium_init deflateInit2_ flock renameat2)
 {
-    echo 'import VaultCore'
+    printf 'import %s\n' VaultCore PKICore
     for name in "${names[@]}"; do echo "let found_$name: Any = $name"; done
 } >"$work/app/Sources/leak/main.swift"
 
@@ -57,11 +58,11 @@ if ! swift build --package-path "$work/app" --scratch-path "$work/build" --cache
 fi
 if swift build --package-path "$work/app" --scratch-path "$work/build" --cache-path "$work/cache" --product leak \
     >"$work/log" 2>&1; then
-    echo 'embedding: names of C libraries are visible to a user of VaultCore'
+    echo 'embedding: names of C libraries are visible to a user of the libraries'
     exit 1
 fi
 for name in "${names[@]}"; do
-    grep -q "cannot find '$name' in scope" "$work/log" || { echo "embedding: $name is visible to a user of VaultCore"; exit 1; }
+    grep -q "cannot find '$name' in scope" "$work/log" || { echo "embedding: $name is visible to a user of the libraries"; exit 1; }
 done
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

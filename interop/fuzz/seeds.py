@@ -1,5 +1,6 @@
 """First inputs for every fuzzed reader, taken from the test vectors or built by hand where those hold none."""
 import base64
+import hashlib
 import json
 import os
 import struct
@@ -27,6 +28,50 @@ def stat_cache():
     return b'\x02' + struct.pack('<QQI', 1, 2, 2) + first + second
 
 
+def block(pem):
+    """The bytes of the first PEM block of a text."""
+    body = pem.split('-----BEGIN ')[1].split('-----', 1)[1].split('-----END ')[0]
+    return base64.b64decode(''.join(body.split()))
+
+
+def blocks(rows):
+    """The bytes of every row whose text holds a readable block, which vectors of damaged texts do not."""
+    for row in rows:
+        try:
+            yield block(row['pem'])
+        except (IndexError, ValueError):
+            pass
+
+
+def pki_seeds():
+    """Inputs for the readers of other people's keys, messages and signatures."""
+    public, private, encrypted, bundles, envelopes, detached = (
+        load(f'pki/{name}.json')['cases']
+        for name in ('public_keys', 'private_keys', 'encrypted_keys', 'bundles', 'envelopes', 'detached'))
+    links = []
+    for row in bundles[:3]:
+        bundle = json.loads(row['bundle'])
+        parts = [block(bundle['encrypt']), block(bundle['sign']), bundle['label'].encode()]
+        text = b'vaultctl-id:1.' + b'.'.join(base64.urlsafe_b64encode(part).rstrip(b'=') for part in parts)
+        links.append(text + b'.' + base64.urlsafe_b64encode(hashlib.sha256(text).digest()[:6]))
+    recipient = {'k': 64 * '0', 'w': base64.b64encode(bytes(512)).decode()}
+    sealed = {'sealed': 1, 'r': [recipient], 'i': base64.b64encode(bytes(12)).decode(),
+              'c': base64.b64encode(bytes(20)).decode(), 'h': base64.b64encode(bytes(32)).decode(),
+              'f': 'sha256:' + 16 * '0', 'sf': base64.b64encode(bytes(64)).decode()}
+    digest = hashlib.sha256(b'').hexdigest().encode()
+    head = b'# vaultctl manifest 1\n'
+    return {
+        'public-key': [row['pem'].encode() for row in public] + list(blocks(public)),
+        'private-key': list(blocks(private)),
+        'encrypted-key': list(blocks(encrypted)),
+        'bundle': [row['bundle'].encode() for row in bundles if 'bundle' in row] + links,
+        'sealed-envelope': [row['envelope'].encode() for row in envelopes if len(row.get('envelope', '')) in range(1, 4000)]
+        + [base64.b64encode(json.dumps(sealed).encode())],
+        'detached-signature': [row['signature_file'].encode() for row in detached if 'signature_file' in row],
+        'manifest': [head, head + digest + b'  a\n', head + digest + b'  a/b\n\\' + digest + b'  c\\nd\\\\\n'],
+    }
+
+
 def seeds():
     """Target name to list of inputs."""
     objects, extra = load('vault/objects.json'), load('vault/extra.json')
@@ -46,7 +91,7 @@ def seeds():
              'clone\n--key-file\nk\nv\nd', 'keys\nshow', 'config\nset\ncolor\nnever', 'write\na\n--message=m', 'help\n--json']
     ignores = [('\n'.join(row['gitignore']) if isinstance(row['gitignore'], list) else row['gitignore']).encode()
                for row in rules['ignore'] + extra['ignore'][:120]]
-    return {
+    return pki_seeds() | {
         'key-text': [row['argument'].encode() for row in keys['clone_argument_routing']]
         + [row['input'].encode() for row in keys['vault_keys'] + keys['invalid_vault_keys']]
         + [row['read_key_text'].encode() + b'\0' + row['vault_id'].encode() for row in keys['read_key_imports']],

@@ -4,7 +4,7 @@ public enum EnvelopeForm: Sendable, Equatable {
     case version1
     /// Version 2: one recipient, as the reference writes and reads it.
     case version2
-    /// Sealed: one recipient or more, with a signature over all of it. Of this project; `docs/identities.md`.
+    /// Sealed: one recipient or more, with a signature over all of it. Of this project; `docs/pki-format.md`.
     case sealed
 
     /// The name for people and JSON: `1`, `2`, `sealed/1`.

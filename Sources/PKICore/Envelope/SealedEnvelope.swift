@@ -1,7 +1,7 @@
 internal import VaultCrypto
 internal import VaultFormat
 
-/// Messages that only the owner of a private key can read (08-pki §9, `docs/identities.md`).
+/// Messages that only the owner of a private key can read (08-pki §9, `docs/pki-format.md`).
 ///
 /// A message is held in memory as a whole, and base64 twice makes the text 16/9 of it.
 public enum SealedEnvelope {

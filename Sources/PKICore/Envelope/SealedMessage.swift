@@ -3,7 +3,7 @@ internal import VaultFormat
 
 /// A message sealed to several recipients: `{"sealed": 1, "r": [{"k", "w"}, …], "i", "c", "h", "f", "sf"}`.
 ///
-/// `docs/identities.md` has the format. The content key of all recipients is one; a key for the ciphertext and one for
+/// `docs/pki-format.md` has the format. The content key of all recipients is one; a key for the ciphertext and one for
 /// the code over the head are derived from it. The code also ties the ciphertext to the content key, which GCM alone
 /// does not.
 struct SealedMessage {

@@ -1,6 +1,6 @@
 internal import VaultFormat
 
-/// A public identity as a file or as text to pass on (08-pki §5, `docs/identities.md`).
+/// A public identity as a file or as text to pass on (08-pki §5, `docs/pki-format.md`).
 public struct PublicBundle: Sendable {
     /// Whose keys they are; both fingerprints are computed from them, whatever the file says.
     public let identity: PublicIdentity
@@ -93,8 +93,8 @@ public struct PublicBundle: Sendable {
     }
 
     /// One line of text that stands for the bundle: about 900 characters that survive mail and chat.
-    public func link() -> String {
-        IdentityLink.text(identity)
+    public func link() throws(PKIError) -> String {
+        try IdentityLink.text(identity)
     }
 }
 

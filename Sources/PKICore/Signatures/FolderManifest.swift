@@ -1,7 +1,7 @@
 internal import VaultFormat
 internal import VaultSystem
 
-/// The SHA-256 of every file in a folder and below, to be signed as one (`docs/identities.md`).
+/// The SHA-256 of every file in a folder and below, to be signed as one (`docs/pki-format.md`).
 ///
 /// Names and contents of files are covered; modes, times, owners and empty folders are not. `sha256sum -c` reads the
 /// written form too.

@@ -10,6 +10,12 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case statCache = "stat-cache"
     case derivedKeys = "derived-keys"
     case localFiles = "local-files"
+    case publicKey = "public-key"
+    case privateKey = "private-key"
+    case encryptedKey = "encrypted-key"
+    case bundle, manifest
+    case sealedEnvelope = "sealed-envelope"
+    case detachedSignature = "detached-signature"
 
     /// What a reader broke: it gave a value that does not come back, or two ways of reading differ.
     struct Broken: Error, CustomStringConvertible {
@@ -48,6 +54,13 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             case .statCache: try CloneParsers.statCache(bytes)
             case .derivedKeys: try CloneParsers.derivedKeys(bytes)
             case .localFiles: try CloneParsers.localFiles(bytes)
+            case .publicKey: try PKIParsers.publicKey(bytes)
+            case .privateKey: try PKIParsers.privateKey(bytes)
+            case .encryptedKey: try PKIParsers.encryptedKey(bytes)
+            case .bundle: try PKIParsers.bundle(bytes)
+            case .manifest: try PKIParsers.manifest(bytes)
+            case .sealedEnvelope: try PKIParsers.sealedEnvelope(bytes)
+            case .detachedSignature: try PKIParsers.detachedSignature(bytes)
             }
         } catch let broken as Broken {
             throw broken

@@ -1,0 +1,91 @@
+import Testing
+import VaultFormat
+import VaultSystem
+
+@testable import PKICore
+
+@Suite struct ContactTests {
+    private let identities: TestIdentities
+
+    init() throws { identities = try TestIdentities() }
+
+    private func bundle(_ name: String) throws -> PublicBundle {
+        try PublicBundle(parsing: Array(try identities[name].bundle.utf8))
+    }
+
+    @Test func `contact files of the reference are read, and written the same`() throws {
+        for identity in identities.all {
+            let scene = try TestStore()
+            try scene.installContact(identity)
+            let contact = try scene.store.contact(named: identity.folder.replacing("sha256_", with: "sha256:"))
+            #expect(try contact == identity.known(.contact).identity)
+            try scene.store.deleteContact(contact.fingerprint)
+            #expect(try scene.store.contacts().items.isEmpty)
+            #expect(failure { try scene.store.deleteContact(contact.fingerprint) } == .keyNotFound)
+            _ = try scene.store.importContact(try bundle(identity.name))
+            #expect(try scene.file("keyring", identity.contactName).text == identity.contactText)
+        }
+    }
+
+    @Test func `importing again replaces, and says what changed`() throws {
+        let scene = try TestStore()
+        let (alice, bob) = (try bundle("alice"), try bundle("bob"))
+        #expect(try scene.store.importContact(alice).replaced == false)
+        #expect(try scene.store.importContact(alice).warnings.isEmpty)
+        let mixed = PublicBundle(
+            PublicIdentity(label: "Mixed", encryption: alice.identity.encryption, signing: bob.identity.signing))
+        let result = try scene.store.importContact(mixed)
+        #expect(result.replaced)
+        #expect(result.warnings.map(\.code) == ["signing_key_changed"])
+        #expect(try scene.store.contacts().items.map(\.label) == ["Mixed"])
+    }
+
+    @Test func `a signing key that is somebody else's already is warned of`() throws {
+        let scene = try TestStore()
+        let (alice, bob) = (try bundle("alice"), try bundle("bob"))
+        _ = try scene.store.importContact(alice)
+        let claim = PublicBundle(
+            PublicIdentity(label: "Mallory", encryption: bob.identity.encryption, signing: alice.identity.signing))
+        #expect(try scene.store.importContact(claim).warnings.map(\.code) == ["signing_key_known"])
+    }
+
+    @Test func `stored fingerprints are computed again`() throws {
+        let scene = try TestStore()
+        let alice = try identities["alice"]
+        let forged = alice.contactText.replacing("866301aac8c27b74", with: "0000000000000000")
+        try scene.put(forged, at: "keyring", alice.contactName)
+        let listing = try scene.store.contacts()
+        #expect(listing.items.map(\.signingFingerprint?.text) == ["sha256:866301aac8c27b74"])
+        #expect(listing.warnings.map(\.code) == ["wrong_fingerprint"])
+        try scene.put(alice.contactText, at: "keyring", "sha256_0000000000000000.json")
+        #expect(try scene.store.contacts().warnings.map(\.code) == ["unreadable_contact", "wrong_fingerprint"])
+        let signers = try scene.store.knownSigners()
+        #expect(signers["sha256:0000000000000000"] == nil)
+        #expect(signers[""] == nil)
+        #expect(signers["sha256:866301aac8c27b74"]?.source == .contact)
+    }
+
+    @Test func `recipients are contacts first, then own keys`() throws {
+        let scene = try TestStore()
+        for identity in identities.all { try scene.install(identity) }
+        try scene.installContact(try identities["bob"])
+        #expect(try scene.store.recipient(named: "28aac7a7ead9dfdf").source == .contact)
+        #expect(try scene.store.recipient(named: "D4C4").source == .ownKey)
+    }
+
+    @Test func `a renamed contact keeps its keys`() throws {
+        let scene = try TestStore()
+        let alice = try identities["alice"]
+        try scene.installContact(alice)
+        let before = try scene.store.contact(named: "Alice Example")
+        try scene.store.renameContact(before.fingerprint, to: "A.")
+        let expected = alice.contactText.replacing("Alice Example", with: "A.")
+        #expect(try scene.file("keyring", alice.contactName).text == expected)
+        #expect(try scene.store.contact(named: "A.").encryption == before.encryption)
+    }
+
+    @Test func `labels are shown without what would change a terminal`() {
+        #expect("a\u{1B}[31m".quotedForDisplay == "\"a\\033[31m\"")
+        #expect("Alice".quotedForDisplay == "Alice")
+    }
+}

@@ -1,0 +1,185 @@
+import Testing
+import VaultFormat
+import VaultTestSupport
+
+@testable import PKICore
+
+@Suite struct EnvelopeTests {
+    private let identities: TestIdentities
+    private let alice: KeyPair
+    private let bob: KeyPair
+    private let carol: KeyPair
+    private let signers: KnownSigners
+    private let message = Array("Treffen um acht.\n".utf8)
+
+    init() throws {
+        identities = try TestIdentities()
+        alice = try identities["alice"].pair()
+        bob = try identities["bob"].pair()
+        carol = try identities["carol"].pair()
+        signers = try identities.signers(contacts: ["bob"], own: ["alice"])
+    }
+
+    private func inner(_ envelope: [UInt8]) throws -> JSONValue {
+        let decoded = Base64.decode(envelope.span)
+        let bytes = try #require(decoded)
+        return try JSONReader.parse(bytes.span)
+    }
+
+    private func envelope(_ value: JSONValue) -> [UInt8] {
+        let bytes = JSONWriter.bytes(value, .python)
+        return Base64.encode(bytes.span)
+    }
+
+    /// The envelope with another value for a member, or without it.
+    private func changed(_ sealed: [UInt8], _ name: String, _ value: JSONValue?) throws -> [UInt8] {
+        var members = try #require(try inner(sealed).members)
+        let place = try #require(members.firstIndex { $0.name == name })
+        if let value { members[place].value = value } else { members.remove(at: place) }
+        return envelope(.object(members))
+    }
+
+    @Test(arguments: [0, 1, 15, 16, 17, 1000, 100_003])
+    func `messages of any length come back, signed and not`(count: Int) throws {
+        let plaintext = SeededRandom.announced("EnvelopeTests").block(count)
+        let plain = try SealedEnvelope.seal(plaintext, to: alice.encryption.publicKey)
+        let opened = try SealedEnvelope.open(plain, with: alice.encryption, signers: signers)
+        #expect(try opened.plaintext() == plaintext)
+        #expect(opened.signature == .unsigned && opened.form == .version2)
+        let signed = try SealedEnvelope.seal(plaintext, to: alice.encryption.publicKey, signer: bob.signing)
+        let verified = try SealedEnvelope.open(signed, with: alice.encryption, signers: signers)
+        #expect(try verified.plaintext() == plaintext)
+        #expect(try verified.signature == .verified(identities["bob"].known(.contact), covers: .whole))
+        let sealed = try SealedEnvelope.seal(
+            plaintext, toAll: [bob.encryption.publicKey, alice.encryption.publicKey], signer: alice.signing)
+        for key in [alice.encryption, bob.encryption] {
+            let opened = try SealedEnvelope.open(sealed, with: key, signers: signers)
+            #expect(try opened.plaintext() == plaintext)
+            #expect(try opened.signature == .verified(identities["alice"].known(.ownKey), covers: .whole))
+        }
+    }
+
+    @Test func `version 2 has the members, order and spelling of the reference`() throws {
+        let signed = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let value = try inner(signed)
+        #expect(value.members?.map(\.name) == ["v", "w", "i", "c", "s", "f", "sf"])
+        #expect(envelope(value) == signed)
+        #expect(!signed.contains(0x0A))
+        let plain = try SealedEnvelope.seal(message, to: alice.encryption.publicKey)
+        #expect(try inner(plain).members?.map(\.name) == ["v", "w", "i", "c"])
+        #expect(value["f"]?.text == bob.signing.publicKey.fingerprint.text)
+    }
+
+    @Test func `no envelope repeats a key, an IV or a wrapping`() throws {
+        let first = try inner(try SealedEnvelope.seal(message, to: alice.encryption.publicKey))
+        let second = try inner(try SealedEnvelope.seal(message, to: alice.encryption.publicKey))
+        #expect(first["w"] != second["w"] && first["i"] != second["i"] && first["c"] != second["c"])
+    }
+
+    @Test func `a signature moved to another wrapping of the same key is noticed`() throws {
+        // What vector rewrapped-key-same-signature shows for the signature that the reference makes.
+        let sealed = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let value = try inner(sealed)
+        let wrapped = try #require(EnvelopeText.bytes(value, "w"))
+        let key = try SealedEnvelope.unwrap(wrapped, with: alice.encryption)
+        let again = try SealedEnvelope.wrap(key, to: carol.encryption.publicKey)
+        let moved = try changed(sealed, "w", .string(Base64.text(again.span)))
+        let opened = try SealedEnvelope.open(moved, with: carol.encryption, signers: signers)
+        #expect(try opened.signature == .invalid(identities["bob"].known(.contact)))
+        #expect(failure { _ = try opened.plaintext() } == .signatureBad)
+        // Without the new member it is what the reference sees: a signature over the ciphertext.
+        let stripped = try changed(moved, "sf", nil)
+        let seen = try SealedEnvelope.open(stripped, with: carol.encryption, signers: signers)
+        #expect(try seen.signature == .verified(identities["bob"].known(.contact), covers: .ciphertext))
+    }
+
+    @Test func `the two signatures are checked both`() throws {
+        let sealed = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let other = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        for name in ["s", "sf"] {
+            let foreign = try #require(try inner(other)[name: name])
+            let mixed = try changed(sealed, name, foreign)
+            let opened = try SealedEnvelope.open(mixed, with: alice.encryption, signers: signers)
+            #expect(try opened.signature == .invalid(identities["bob"].known(.contact)), "\(name)")
+            for value in [JSONValue.integer(1), .string("AAA"), .string("A\nAA")] {
+                let broken = try changed(sealed, name, value)
+                let code = failure { _ = try SealedEnvelope.open(broken, with: alice.encryption, signers: signers) }
+                #expect(code == .objectCorrupt, "\(name)")
+            }
+        }
+        let emptied = try changed(sealed, "sf", .string(""))
+        let opened = try SealedEnvelope.open(emptied, with: alice.encryption, signers: signers)
+        #expect(try opened.signature == .invalid(identities["bob"].known(.contact)))
+        #expect(
+            try SealedEnvelope.open(sealed, with: alice.encryption, signers: .none).signature
+                == .unknownSigner(claimed: bob.signing.publicKey.fingerprint.text))
+    }
+
+    @Test func `every changed character of an envelope is noticed`() throws {
+        let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let several = try SealedEnvelope.seal(
+            message, toAll: [alice.encryption.publicKey, carol.encryption.publicKey], signer: bob.signing)
+        for sealed in [one, several] {
+            for place in stride(from: 0, to: sealed.count, by: 23) {
+                var bytes = sealed
+                bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+                guard let opened = try? SealedEnvelope.open(bytes, with: alice.encryption, signers: signers) else {
+                    continue
+                }
+                // A member that lost its name or the signer's name may leave a readable message, never a verified one.
+                if case .verified = opened.signature { Issue.record("place \(place)") }
+            }
+        }
+    }
+
+    @Test func `a sealed message names its recipients and opens for no other`() throws {
+        let keys = [alice, bob].map(\.encryption.publicKey)
+        let sealed = try SealedEnvelope.seal(message, toAll: keys + [keys[0]], signer: bob.signing)
+        let summary = try SealedEnvelope.summary(of: sealed)
+        #expect(summary.form == .sealed && summary.recipients == keys.map(\.fingerprint))
+        #expect(summary.claimedSigner == bob.signing.publicKey.fingerprint.text)
+        #expect(
+            failure { _ = try SealedEnvelope.open(sealed, with: carol.encryption, signers: signers) }
+                == .decryptFailed)
+        #expect(failure { _ = try SealedEnvelope.seal(message, toAll: []) } == .usage)
+        let plain = try SealedEnvelope.seal(message, toAll: keys)
+        #expect(try SealedEnvelope.open(plain, with: bob.encryption, signers: signers).signature == .unsigned)
+        #expect(try SealedEnvelope.summary(of: plain).claimedSigner == nil)
+        let single = try SealedEnvelope.seal(message, to: keys[0])
+        #expect(try SealedEnvelope.summary(of: single).recipients.isEmpty)
+    }
+
+    @Test func `nobody outside changes the head of a sealed message`() throws {
+        let sealed = try SealedEnvelope.seal(
+            message, toAll: [alice, carol].map(\.encryption.publicKey), signer: bob.signing)
+        let recipients = try #require(try inner(sealed)["r"]?.items)
+        let changes: [[UInt8]] = [
+            try changed(changed(sealed, "sf", nil), "f", nil),
+            try changed(sealed, "r", .array([recipients[0]])),
+            try changed(sealed, "r", .array(recipients.reversed())),
+            try changed(sealed, "r", .array(recipients + [recipients[0]])),
+            try changed(sealed, "r", .array([])),
+            try changed(sealed, "f", .string(alice.signing.publicKey.fingerprint.text)),
+            try changed(sealed, "h", .string(Base64.text([UInt8](repeating: 0, count: 32).span))),
+            try changed(sealed, "sf", nil),
+        ]
+        for bytes in changes {
+            let code = failure { _ = try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers) }
+            #expect(code == .decryptFailed || code == .objectCorrupt)
+        }
+        let newer = try changed(sealed, "sealed", .integer(2))
+        #expect(failure { _ = try SealedEnvelope.summary(of: newer) } == .formatUnsupported)
+    }
+
+    @Test func `a message above the limit is refused by name before any work`() throws {
+        let large = [UInt8](repeating: 0, count: SealedEnvelope.maximumPlaintextCount + 1)
+        #expect(failure { _ = try SealedEnvelope.seal(large, to: alice.encryption.publicKey) } == .refused)
+        #expect(failure { _ = try SealedEnvelope.seal(large, toAll: [alice.encryption.publicKey]) } == .refused)
+        let text = [UInt8](repeating: 0x41, count: SealedEnvelope.maximumEnvelopeCount + 1)
+        #expect(failure { _ = try SealedEnvelope.summary(of: text) } == .refused)
+        // 16/9 of the largest message, and the most recipients with the largest keys, stay below the limit.
+        let inner =
+            Base64.encodedCount(SealedEnvelope.maximumPlaintextCount + 28) + 1024 * (Base64.encodedCount(2048) + 100)
+        #expect(Base64.encodedCount(inner) < SealedEnvelope.maximumEnvelopeCount)
+    }
+}

@@ -1,0 +1,138 @@
+import Testing
+import VaultFormat
+import VaultSystem
+import VaultTestSupport
+
+@testable import PKICore
+
+@Suite struct SignatureTests {
+    private let identities: TestIdentities
+    private let alice: KeyPair
+    private let folder: TemporaryFolder
+
+    init() throws {
+        identities = try TestIdentities()
+        alice = try identities["alice"].pair()
+        folder = try TemporaryFolder("signatures")
+    }
+
+    private func put(_ bytes: [UInt8], _ path: String) throws {
+        let place = folder.path.appending(relative: Array(path.utf8))
+        try LinuxFileSystem().createDirectories(place.parent, mode: 0o700)
+        try ResultFile.write(
+            bytes, to: place, replacing: true, access: .anybody, fileSystem: LinuxFileSystem())
+    }
+
+    @Test(arguments: [0, 1, 262_143, 262_144, 262_145, 1_000_000])
+    func `a file is signed and verified piece by piece like its bytes at once`(count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 131) }
+        try put(bytes, "file")
+        let path = folder.appending("file").text
+        let signers = try identities.signers(contacts: [], own: ["alice"])
+        let ofFile = try DetachedSignature.sign(file: path, with: alice.signing)
+        let known = try identities["alice"].known(.ownKey)
+        #expect(try ofFile.verify(bytes, signers: signers) == .valid(known))
+        let ofBytes = try DetachedSignature.sign(bytes, with: alice.signing)
+        #expect(try ofBytes.verify(file: path, signers: signers) == .valid(known))
+        #expect(try DetachedSignature(parsing: ofFile.bytes()) == ofFile)
+        #expect(try ofFile.verify(bytes + [0], signers: signers) == .invalid(known))
+        #expect(try ofFile.verify(bytes, signers: .none) == .unknownSigner)
+    }
+
+    @Test func `a missing file is no invalid signature`() throws {
+        let signature = try DetachedSignature.sign([], with: alice.signing)
+        let path = folder.appending("nothing").text
+        #expect(failure { _ = try signature.verify(file: path, signers: .none) } == .pathNotFound)
+        let directory = folder.path.text
+        #expect(failure { _ = try signature.verify(file: directory, signers: .none) } == .ioError)
+    }
+
+    @Test func `members that stand twice, and files above the limit, are refused`() throws {
+        let written = String(decoding: try DetachedSignature.sign([], with: alice.signing).bytes(), as: UTF8.self)
+        let twice = written.replacing("{", with: "{\"fingerprint\": \"x\",")
+        #expect(failure { _ = try DetachedSignature(parsing: Array(twice.utf8)) } == .objectCorrupt)
+        let large = Array(written.utf8) + [UInt8](repeating: 0x20, count: 64 << 10)
+        #expect(failure { _ = try DetachedSignature(parsing: large) } == .objectCorrupt)
+    }
+
+    @Test func `a manifest lists every file, and sha256sum reads it`() throws {
+        try put(Array("abc".utf8), "dir/b/deep.txt")
+        try put([], "dir/a.txt")
+        try put(Array("x".utf8), "dir/line\nend\\")
+        let path = folder.appending("dir").text
+        let manifest = try FolderManifest(scanning: path)
+        // FIPS 180-4: the digests of "" and "abc"; that of "x" is of sha256sum.
+        let expected = """
+            # vaultctl manifest 1
+            e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855  a.txt
+            ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  b/deep.txt
+            \\2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881  line\\nend\\\\
+
+            """
+        #expect(String(decoding: manifest.bytes(), as: UTF8.self) == expected)
+        #expect(try FolderManifest(parsing: manifest.bytes()) == manifest)
+        #expect(try manifest.differences(from: path).isEmpty)
+        try put(manifest.bytes(), "list")
+        let script = "cd '\(path)' && sha256sum --strict --status -c ../list && echo same"
+        #expect(try Shell.run(script) == Array("same\n".utf8))
+    }
+
+    @Test func `every kind of difference is found`() throws {
+        for name in ["same", "changed", "missing", "folder/inner"] { try put(Array(name.utf8), "dir/\(name)") }
+        let path = folder.appending("dir").text
+        let manifest = try FolderManifest(scanning: path)
+        try put(Array("other".utf8), "dir/changed")
+        try put([], "dir/new")
+        let directory = try LinuxFileSystem().openDirectory(folder.appending("dir"))
+        try directory.removeFile(Array("missing".utf8))
+        let found = try manifest.differences(from: path)
+        #expect(found.changed == [Array("changed".utf8)])
+        #expect(found.missing == [Array("missing".utf8)])
+        #expect(found.unexpected == [Array("new".utf8)])
+        let excluded = try manifest.differences(from: path, excluding: [Array("new".utf8)])
+        #expect(excluded.unexpected.isEmpty)
+        try Shell.run("cd '\(path)' && rm folder/inner && ln -s ../same folder/inner")
+        #expect(try manifest.differences(from: path).changed.contains(Array("folder/inner".utf8)))
+        #expect(failure { _ = try FolderManifest(scanning: path) } == .refused)
+    }
+
+    @Test(arguments: [
+        "../x", "/x", "a//b", "./a", "a/..", "", "a/", "a\\b",
+    ])
+    func `a manifest leads nowhere but into its folder`(path: String) {
+        let line = String(repeating: "0", count: 64) + "  " + path + "\n"
+        let bytes = Array(("# vaultctl manifest 1\n" + line).utf8)
+        #expect(failure { _ = try FolderManifest(parsing: bytes) } == .objectCorrupt)
+    }
+
+    @Test func `manifests have one form each`() throws {
+        let digest = String(repeating: "0", count: 64)
+        let head = "# vaultctl manifest 1\n"
+        let lines = "\(digest)  a\n\(digest)  b\n"
+        #expect(try FolderManifest(parsing: Array((head + lines).utf8)).entries.count == 2)
+        #expect(try FolderManifest(parsing: Array(head.utf8)).entries.isEmpty)
+        for text in [
+            lines, head + lines.dropLast(), head + "\(digest)  b\n\(digest)  a\n",
+            head + "\(digest)  a\n\(digest)  a\n",
+            head + "\(digest) *a\n", head + "\(digest.uppercased().replacing("0", with: "A"))  a\n", head + "\n",
+            head + "\\\(digest)  a\n", head + "\\\(digest)  a\\x\n", head + "\(digest)  a\r\n", "",
+        ] {
+            #expect(failure { _ = try FolderManifest(parsing: Array(text.utf8)) } == .objectCorrupt, "\(text)")
+        }
+        let newer = head.replacing("1", with: "2") + lines
+        #expect(failure { _ = try FolderManifest(parsing: Array(newer.utf8)) } == .formatUnsupported)
+    }
+
+    @Test func `a result replaces a file only when it is told to`() throws {
+        let path = folder.appending("result").text
+        try ResultFile.write([1], to: path, replacing: false, access: .owner)
+        #expect(failure { try ResultFile.write([2], to: path, replacing: false, access: .owner) } == .refused)
+        try ResultFile.write([3], to: path, replacing: true, access: .owner)
+        let place = FilePath(path)
+        #expect(try LinuxFileSystem().readFile(place, limit: 9) == [3])
+        #expect(try LinuxFileSystem().status(of: place, followLinks: false).mode == 0o600)
+        #expect(try folder.open().entries().count == 1)
+        let nowhere = folder.appending("no").appending(component: "file").text
+        #expect(failure { try ResultFile.write([], to: nowhere, replacing: true, access: .owner) } == .pathNotFound)
+    }
+}
