@@ -39,6 +39,11 @@ struct ResultPlace {
         let path = try call.outputFile(typed)
         let found: OutputPlace
         do throws(Errno) {
+            _ = try call.surroundings.vault.fileSystem.status(of: path.parent, followLinks: true)
+        } catch {
+            throw VaultError.io(error, "cannot open the folder of \(call.shown(path))", path: path.text)
+        }
+        do throws(Errno) {
             found = try call.surroundings.vault.fileSystem.outputPlace(path)
         } catch {
             throw VaultError.io(error, "cannot write \(call.shown(path))", path: path.text)
