@@ -20,6 +20,7 @@ static void fill(const struct stat *from, struct vs_status *out) {
     out->inode = from->st_ino;
     out->device = from->st_dev;
     out->link_count = from->st_nlink;
+    out->owner = from->st_uid;
 }
 
 int vs_status_at(int directory, const char *name, struct vs_status *out) {

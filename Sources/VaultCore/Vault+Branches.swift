@@ -35,34 +35,43 @@ extension Vault {
     public func createBranch(_ name: String, at revision: String? = nil) throws -> ObjectID {
         try requireWritable("make a branch")
         let lock = try lock(settling: true)
-        return try create(name, at: revision, lock.scratch).head
+        let (branch, head) = try planned(name, at: revision, loadState())
+        try record(branch, at: head, lock.scratch)
+        return head
     }
 
-    private func create(
-        _ name: String, at revision: String?, _ scratch: ScratchArea
+    /// A named branch to be made, and where it begins; nothing of it is stored.
+    private func planned(
+        _ name: String, at revision: String?, _ state: CloneState
     ) throws -> (branch: BranchRecord, head: ObjectID) {
-        let state = try loadState()
         try Self.checkWritable(state.index)
-        try refusePartial(state.config, "make branches")
+        try refusePacks(state.config, "make branches")
         try checkName(name, state.index)
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let head = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision ?? "HEAD")
         let random = environment.random
-        let key = try makeKey(keepsPrivate: false, scratch: scratch).id
         let branch = try decoding("naming the branch") { () throws(FormatError) in
             BranchRecord(
                 branchID: try BranchID.randomNamed(using: random), name: name, type: .named,
-                headRefID: try RefID.random(.named, using: random), publicKeyID: key, createdAtMs: commitTimeMs(),
+                headRefID: try RefID.random(.named, using: random), publicKeyID: nil, createdAtMs: commitTimeMs(),
                 creatorBranch: nil)
         }
+        return (branch, head)
+    }
+
+    /// Stores a planned branch: its key, its ref, and then its place in the index.
+    private func record(_ branch: BranchRecord, at head: ObjectID, _ scratch: ScratchArea) throws {
+        var branch = branch
+        branch.publicKeyID = try makeKey(keepsPrivate: branch.type == .clone, scratch: scratch).id
         try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch)
-        var unpushed = try branchIDs(in: Self.unpushedName)
-        unpushed.insert(branch.branchID.text)
-        try record(unpushed, in: Self.unpushedName, scratch)
-        var index = state.index
+        if branch.type == .named {
+            var unpushed = try branchIDs(in: Self.unpushedName)
+            unpushed.insert(branch.branchID.text)
+            try record(unpushed, in: Self.unpushedName, scratch)
+        }
+        var index = try loadState().index
         index.branches.append(branch)
         try storeIndex(index, scratch: scratch)
-        return (branch, head)
     }
 
     private func checkName(_ name: String, _ index: BranchIndex) throws(VaultError) {
@@ -159,23 +168,34 @@ extension Vault {
         try requireWritable("switch branches")
         let lock = try lock(settling: true)
         try refuseDuringMerge()
-        try refusePartial(try loadState().config, "switch branches")
-        if creating { _ = try create(name, at: revision, lock.scratch) }
+        try refusePacks(try loadState().config, "switch branches")
         let state = try loadState()
-        let target = try named(name, state.index)
+        let made = creating ? try planned(name, at: revision, state) : nil
+        let target = try made?.branch ?? named(name, state.index)
         guard let own = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own", hint: "clone again")
         }
         guard target.branchID != state.namedBranch.branchID else {
             return SwitchResult(
-                branch: target.name, head: state.head, changes: Changes(), keptDirty: [], notWritten: [])
+                branch: target.name, head: state.head, changes: Changes(), kept: Changes(), notWritten: [])
         }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let (branch, head) = try cloneBranch(for: target, state, graph, lock.scratch)
+        let start =
+            try made.map { try BranchStart(own: ownRecord(for: target), head: $0.head, isNew: true) }
+            ?? branchStart(for: target, state, graph)
+        let (branch, head) = (start.own, start.head)
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer)
+        // Uncommitted work in the way stops it before there is a branch.
         let outcome = try move.run(to: head, verb: "switch", branch: branch.branchID) {
+            if let made { try record(made.branch, at: made.head, lock.scratch) }
+            if start.isNew {
+                try record(branch, at: head, lock.scratch)
+            } else if let old = start.moves {
+                try storeRef(branch.headRefID, old: old, new: head, scratch: lock.scratch)
+            }
+        } finish: {
             try workOn(branch.branchID, scratch: lock.scratch)
         }
         try recordOwnHead(head, ref: branch.headRefID, scratch: lock.scratch)
@@ -185,7 +205,7 @@ extension Vault {
             Self.previousName, [JSONMember(name: "branch_id", value: .optional(own.creatorBranch?.text))],
             scratch: lock.scratch, durable: false)
         return SwitchResult(
-            branch: target.name, head: head, changes: outcome.changes, keptDirty: outcome.keptDirty,
+            branch: target.name, head: head, changes: outcome.changes, kept: outcome.kept,
             notWritten: outcome.notStored)
     }
 
@@ -197,10 +217,20 @@ extension Vault {
         return try loadState().index.branch(id: id)?.name
     }
 
-    /// This clone's own branch on a named one, with the head to begin at: the newest whose key is here, or a new one.
-    private func cloneBranch(
-        for named: BranchRecord, _ state: CloneState, _ graph: CommitGraph, _ scratch: ScratchArea
-    ) throws -> (branch: BranchRecord, head: ObjectID) {
+    /// What a switch works on: this clone's own branch on a named one, and the head to begin at.
+    private struct BranchStart {
+        var own: BranchRecord
+        var head: ObjectID
+        /// The branch is not stored yet.
+        var isNew = false
+        /// Where the branch's ref is now, when it has to move to the head.
+        var moves: ObjectID?
+    }
+
+    /// The newest branch of this clone on a named one whose key is here, or a new one; nothing is stored.
+    private func branchStart(
+        for named: BranchRecord, _ state: CloneState, _ graph: CommitGraph
+    ) throws -> BranchStart {
         let shared = try refs.commit(of: named.headRefID)
         if let shared, try store.holds(shared) {
             // A clone or a fetch has brought it; what it asks of signatures is asked before it is worked on.
@@ -214,30 +244,27 @@ extension Vault {
         }
         if let own = try ownBranch(on: named, state), let head = try refs.commit(of: own.headRefID) {
             guard let shared, shared != head, try store.holds(shared), try graph.isAncestor(head, of: shared) else {
-                return (own, head)
+                return BranchStart(own: own, head: head)
             }
-            try storeRef(own.headRefID, old: head, new: shared, scratch: scratch)
-            return (own, shared)
+            return BranchStart(own: own, head: shared, moves: head)
         }
         guard let head = shared, try store.holds(head) else {
             throw VaultError(
                 .revisionNotFound, "the commits of the branch '\(named.name)' were never fetched here",
                 hint: "vaultctl switch --fetch \(named.name)")
         }
+        return BranchStart(own: try ownRecord(for: named), head: head, isNew: true)
+    }
+
+    /// A new branch of this clone on a named one.
+    private func ownRecord(for named: BranchRecord) throws(VaultError) -> BranchRecord {
         let random = environment.random
-        let key = try makeKey(keepsPrivate: true, scratch: scratch).id
-        let branch = try decoding("naming the branch") { () throws(FormatError) in
+        return try decoding("naming the branch") { () throws(FormatError) in
             BranchRecord(
                 branchID: try BranchID.randomClone(using: random), name: "clone-\(named.name)".cut(to: 64),
-                type: .clone,
-                headRefID: try RefID.random(.clone, using: random), publicKeyID: key, createdAtMs: commitTimeMs(),
-                creatorBranch: named.branchID)
+                type: .clone, headRefID: try RefID.random(.clone, using: random), publicKeyID: nil,
+                createdAtMs: commitTimeMs(), creatorBranch: named.branchID)
         }
-        try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch)
-        var index = state.index
-        index.branches.append(branch)
-        try storeIndex(index, scratch: scratch)
-        return (branch, head)
     }
 
     /// Names the branch that this clone works on.

@@ -59,11 +59,14 @@ private struct CloneOperation {
         guard !snapshot.isAbsent else { throw await nothingThere(vault) }
         let index = snapshot.index.map { usableIndex($0, vault) } ?? vault.fallbackIndex()
         let named = try vault.trackedBranch(of: nil, index)
-        let listed = try await remote.list(.all)
+        let part = try heldPart()
+        vault.heldPart.withLock { $0 = part }
+        // A part of a vault is found by walking; what a leftover has is told by the list alone.
+        let listed = part.isPartial && place.partial.isEmpty ? [] : try await remote.list(.all)
         let objects = listed.compactMap { if case .object(let id) = $0 { id } else { nil } }.sorted()
         let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch, isNewStore: true)
         let resumed = try adopt(objects, of: place, into: batch)
-        try await checkSpace(place.root, held: batch.count.bytes)
+        if !part.isPartial { try await checkSpace(place.root, held: batch.count.bytes) }
         let fetcher = ObjectFetcher(remote: remote, batch: batch, observer: observer)
         // What nothing refers to may be anything; the walk below insists on what is needed.
         var sweep = fetcher
@@ -71,32 +74,42 @@ private struct CloneOperation {
         let mutable = Collected()
         let closure = ClosureFetcher(vault: vault, fetcher: fetcher)
         let leftOut = try await sweep.sweep(
-            objects.filter { !batch.stages($0) },
+            part.isPartial ? [] : objects.filter { !batch.stages($0) },
             others: smallFiles(snapshot, index, listed), into: mutable)
         if !leftOut.isEmpty { try await settle(leftOut, snapshot.head, closure, sweep, into: mutable) }
         let heads = try storeMutable(vault, snapshot, index, mutable.all, new.scratch)
-        var commits: [ObjectID] = []
-        var known: Set<ObjectID> = []
         let head = snapshot.head
-        for start in [head].compactMap({ $0 }) + heads {
-            let found = known
-            let new = try await closure.fetchCommits(from: start) { found.contains($0) }
-            known.formUnion(new)
-            commits += new
-        }
+        let (commits, boundaries) = try await closure.fetchHistory(
+            from: [head].compactMap { $0 } + heads, depth: options.depth
+        ) { _ in false }
         try await closure.fetchContents(of: commits, known: [])
-        let unverified = try checkSignatures(vault, index, closure.graph, head: head, commits: commits)
+        let graph =
+            boundaries.isEmpty
+            ? closure.graph : CommitGraph(store: closure.staged, cipher: vault.cipher, boundaries: boundaries)
+        let unverified = try checkSignatures(vault, index, graph, head: head, commits: commits, boundaries)
         let counts = batch.count
         try batch.commit()
         var branch: BranchRecord?
         if key.canWrite { branch = try makeBranch(new, index, named, snapshot) }
-        try writeLocal(new, snapshot, branch)
-        let checkout = try head.map { try checkOut($0, closure, new.scratch, place) }
+        try writeLocal(new, snapshot, branch, boundaries)
+        let checkout = try options.noCheckout ? nil : head.map { try checkOut($0, closure, new.scratch, place) }
         return CloneResult(
             directory: place.path.text, vaultID: vault.vaultID, mode: key.mode, branch: named.name,
             cloneBranchID: branch?.branchID.text, head: head, commits: commits.count, objects: counts.objects,
             bytes: counts.bytes, resumed: resumed, files: checkout?.written.count ?? 0, unverified: unverified,
             notStored: checkout?.notStored ?? [])
+    }
+
+    private func heldPart() throws(VaultError) -> HeldPart {
+        if options.bare, !options.scope.isEmpty || options.noCheckout {
+            throw VaultError(.usage, "a bare clone has no working copy to leave files out of")
+        }
+        if let depth = options.depth, depth < 1 { throw VaultError(.usage, "a history has at least one level") }
+        var part = HeldPart()
+        part.scope = Scope(options.scope)
+        part.isSparse = options.noCheckout
+        part.isShallow = options.depth != nil
+        return part
     }
 
     /// Fetches what a sweep left out, but for what the folders say is large: the walk that follows fetches that.
@@ -221,11 +234,12 @@ private struct CloneOperation {
     }
 
     private func checkSignatures(
-        _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID]
+        _ vault: Vault, _ index: BranchIndex, _ graph: CommitGraph, head: ObjectID?, commits: [ObjectID],
+        _ boundaries: Set<ObjectID>
     ) throws -> [(commit: ObjectID, status: SignatureStatus)] {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
         if let head {
-            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: [])
+            try SignaturePolicy(index: index, graph: graph, checker: checker, boundaries: boundaries)
                 .enforce(head: head, new: { () throws(VaultError) in try graph.ancestors(of: [head]) }, isClone: true)
         }
         let statuses = try environment.pool.map(count: commits.count) {
@@ -264,7 +278,9 @@ private struct CloneOperation {
         return branch
     }
 
-    private func writeLocal(_ new: NewClone, _ snapshot: RemoteSnapshot, _ branch: BranchRecord?) throws {
+    private func writeLocal(
+        _ new: NewClone, _ snapshot: RemoteSnapshot, _ branch: BranchRecord?, _ boundaries: Set<ObjectID>
+    ) throws {
         let vault = new.vault
         if branch == nil {
             // The exact bytes: nothing was added to the index.
@@ -272,8 +288,12 @@ private struct CloneOperation {
                 try vault.storeIndex(index, bytes: bytes, scratch: new.scratch)
             }
         }
-        let config = CloneConfig(
+        var config = CloneConfig(
             myBranchID: branch?.branchID.text, isReadOnly: key.mode == .readOnly, lastRemoteHead: snapshot.head)
+        config.isSparse = options.noCheckout
+        config.scopePaths = Scope(options.scope).texts
+        config.shallowBoundaries = boundaries
+        if options.noCheckout { try vault.writeCheckoutRecord([], scratch: new.scratch) }
         try vault.files.write(CloneConfig.fileName, config.json, scratch: new.scratch)
         if let server = options.server { try vault.files.write("base_url", server.bytes, scratch: new.scratch) }
         let place = vault.place(of: remote.location)

@@ -56,11 +56,11 @@ private struct CommitOperation: ~Copyable {
     func run() throws -> CommitResult {
         let state = try vault.loadState()
         try Vault.checkWritable(state.index)
-        try vault.refusePartial(state.config, "commit")
+        try vault.refusePacks(state.config, "commit")
         let merge = try vault.mergeState()
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let trees = vault.treeReader()
         try merge?.requireReady(for: options, at: state.head, graph)
         // A merge starts from what it gave the working copy, not from the head.
         let base =
@@ -76,6 +76,8 @@ private struct CommitOperation: ~Copyable {
         changes.deleted.removeAll { notStored.contains($0.path) }
         try vault.leftOut(state).apply(to: &changes, taking: options.paths)
         select(&changes)
+        try vault.requireHeld(
+            (changes.added + changes.modified).map(\.path), "nothing was committed")
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
         let stored = try encrypt(changes, state: state, batch: batch)
         return try record(changes, stored, merge, base, state: state, graph: graph, trees: trees, batch: batch)
@@ -234,8 +236,7 @@ private struct CommitOperation: ~Copyable {
         try vault.leftOut(state).committed(real, in: vault, scratch: lock.scratch)
         updateCache(changes, stored, edits, tree: tree)
         try vault.recordCheckout(
-            added: stored.map(\.path), removed: changes.deleted.map(\.path), config: state.config,
-            scratch: lock.scratch)
+            added: stored.map(\.path), removed: changes.deleted.map(\.path), scratch: lock.scratch)
         try vault.recordOwnHead(id, ref: state.headRef, scratch: lock.scratch)
         return CommitResult(
             commit: try vault.describe(id, commit, index: state.index), branch: named, changes: real,

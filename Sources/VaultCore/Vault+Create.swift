@@ -170,7 +170,7 @@ extension Vault {
         }
         try vault.storeIndex(index, scratch: new.scratch)
         let batch = vault.newBatch(width: index.idWidth, scratch: new.scratch)
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let trees = vault.treeReader()
         let tree = try TreeEditor(trees: trees, cipher: vault.cipher, batch: batch).apply([], to: nil)
         let builder = CommitBuilder(cipher: vault.cipher, random: random, branch: own, key: cloneKey.private)
         let (head, _) = try builder.build(tree: tree, parents: [], message: "init", timeMs: now, batch: batch)

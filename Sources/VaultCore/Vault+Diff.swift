@@ -16,7 +16,7 @@ extension Vault {
     ) throws -> DiffEnds {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let resolver = RevisionResolver(vault: self, state: state, graph: graph)
         let comparer = FileComparer(vault: self, graph: graph, trees: trees)
         func commits(_ from: ObjectID, _ to: ObjectID) throws -> DiffEnds {
@@ -79,7 +79,7 @@ extension Vault {
             }
             items[path]?.new = new
         }
-        let absent = try notStored().union(try notCheckedOut(state.config, tracked))
+        let absent = try notStored()
         for candidate in found.added + found.modified { set(candidate.path, to: .file(candidate.status)) }
         for entry in found.deleted where !absent.contains(entry.path) { set(entry.path, to: nil) }
         var different = Array(items.values)

@@ -6,10 +6,12 @@ extension Vault {
     /// The entries of a folder, or of everything below it, sorted by path.
     ///
     /// * `folder`: Nil means the root. A file gives its own entry.
+    /// * `withFolders`: Give the folders below as well, not their files alone.
     /// * `revision`: Nil means the head.
     /// - Throws: `pathNotFound`, `revisionNotFound`.
-    public func list(_ folder: VaultPath? = nil, recursive: Bool = false, revision: String? = nil) throws -> [ListEntry]
-    {
+    public func list(
+        _ folder: VaultPath? = nil, recursive: Bool = false, withFolders: Bool = false, revision: String? = nil
+    ) throws -> [ListEntry] {
         let (trees, tree, commit) = try tree(at: revision)
         guard let tree, let commit else { return [] }
         var start = tree
@@ -21,13 +23,12 @@ extension Vault {
             }
         }
         var result: [ListEntry] = []
-        try trees.walk(start) { (path, target) throws(VaultError) in
-            let whole = folder.map { $0.joined(path) } ?? path
-            result.append(try listed(whole, target))
+        try trees.walk(start, in: folder) { (path, target) throws(VaultError) in
+            result.append(try listed(path, target))
             return recursive
         }
         result.sort { $0.path < $1.path }
-        return recursive ? result.filter { $0.kind == .file } : result
+        return recursive && !withFolders ? result.filter { $0.kind == .file } : result
     }
 
     private func listed(_ path: VaultPath, _ target: TreeEntry.Target) throws(VaultError) -> ListEntry {
@@ -69,6 +70,15 @@ extension Vault {
         return FileInfo(
             path: path, blobID: entry.blobID, size: size, contentType: entry.contentType,
             sha256: Hex.text(digest.span))
+    }
+
+    /// Refuses where contents of files would be needed that are not here; `completing` fetches them.
+    ///
+    /// - Throws: `pathNotFound`, `revisionNotFound`, `objectMissing` for all of them.
+    package func require(_ paths: [VaultPath], revision: String?) throws {
+        _ = try loadState()
+        guard part.isPartial else { return }
+        try store.require(paths.map { (path: $0, entry: try file($0, revision)) })
     }
 
     /// The bytes of a file that is not larger than `limit`.
@@ -165,7 +175,7 @@ extension Vault {
     private func tree(at revision: String?) throws -> (trees: TreeReader, tree: ObjectID?, commit: ObjectID?) {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let commit: ObjectID?
         if let revision {
             commit = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)

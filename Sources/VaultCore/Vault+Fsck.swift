@@ -80,7 +80,8 @@ private struct FsckOperation {
         let state = try loaded.get()
         try checkState(state, &report)
         let walk = try FsckWalk(
-            vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries)
+            vault: vault, held: Set(held), damaged: damaged, boundaries: state.config.shallowBoundaries,
+            needed: try NeededObjects(vault: vault, state: state))
         var starts: [ObjectID: String] = [:]
         for branch in state.index.branches {
             do throws(VaultError) {
@@ -92,7 +93,8 @@ private struct FsckOperation {
                 report.broken.append(finding(branch.headRefID.text, .ref, error.message))
             }
         }
-        try walk.run(from: starts, checksBlobs: !state.config.isSparse && state.config.scopePaths.isEmpty)
+        try walk.run(from: starts)
+        report.absent = walk.absent
         let reached = walk.reached
         report.checked.commits = reached.commits.count
         report.checked.trees = reached.trees.count
@@ -288,19 +290,26 @@ private final class FsckWalk {
     private let trees: TreeReader
     private let held: Set<ObjectID>
     private let damaged: [ObjectID: String]
+    private let needed: NeededObjects
+    private var walked = WalkedPlaces()
+    private(set) var absent = 0
     private(set) var missing: [FsckReport.Finding] = []
     private(set) var corrupt: [FsckReport.Finding] = []
     private(set) var reached: (commits: [ObjectID], trees: Set<ObjectID>, blobs: [ObjectID: BlobUse]) = ([], [], [:])
 
-    init(vault: Vault, held: Set<ObjectID>, damaged: [ObjectID: String], boundaries: Set<ObjectID>) throws {
+    init(
+        vault: Vault, held: Set<ObjectID>, damaged: [ObjectID: String], boundaries: Set<ObjectID>,
+        needed: NeededObjects
+    ) throws {
+        self.needed = needed
         self.vault = vault
         self.held = held
         self.damaged = damaged
         graph = CommitGraph(store: vault.store, cipher: vault.cipher, boundaries: boundaries)
-        trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        trees = vault.treeReader()
     }
 
-    func run(from starts: [ObjectID: String], checksBlobs: Bool) throws {
+    func run(from starts: [ObjectID: String]) throws {
         var seen: Set<ObjectID> = []
         var pending = starts.map { (id: $0.key, by: $0.value) }
         while let next = pending.popLast() {
@@ -309,17 +318,19 @@ private final class FsckWalk {
                 let commit = try graph.commit(next.id)
                 reached.commits.append(next.id)
                 for parent in try graph.parents(next.id) { pending.append((parent, next.id.text)) }
-                try walkTree(commit.tree(of: next.id), by: next.id, checksBlobs: checksBlobs)
+                try walkTree(commit.tree(of: next.id), by: next.id)
             } catch {
                 try note(error, next.id, .commit, by: next.by)
             }
         }
     }
 
-    private func walkTree(_ root: ObjectID, by commit: ObjectID, checksBlobs: Bool) throws(VaultError) {
+    private func walkTree(_ root: ObjectID, by commit: ObjectID) throws(VaultError) {
+        let scope = trees.scope
         var pending: [(id: ObjectID, prefix: VaultPath?, by: ObjectID, depth: Int)] = [(root, nil, commit, 0)]
         while let next = pending.popLast() {
-            guard reached.trees.insert(next.id).inserted,
+            // One folder may stand at several places, of which not all are held.
+            guard reached.trees.insert(next.id).inserted || !scope.isWhole && walked.insert(next.id, next.prefix),
                 present(next.id, .tree, by: next.by.text, path: next.prefix)
             else { continue }
             guard next.depth <= Limits.treeDepth else {
@@ -333,10 +344,11 @@ private final class FsckWalk {
                     let path = try TreeReader.path(
                         next.prefix, entry.name, isFolder: entry.target.folder != nil)
                     switch entry.target {
-                    case .folder(let id): pending.append((id, path, next.id, next.depth + 1))
+                    case .folder(let id):
+                        if scope.enters(path) { pending.append((id, path, next.id, next.depth + 1)) }
                     case .file(let file):
-                        guard reached.blobs[file.blobID] == nil else { continue }
-                        let isHeld = !checksBlobs || present(file.blobID, .blob, by: next.id.text, path: path)
+                        guard scope.holds(path), reached.blobs[file.blobID] == nil else { continue }
+                        let isHeld = present(file.blobID, .blob, by: next.id.text, path: path)
                         reached.blobs[file.blobID] = BlobUse(
                             entry: file, tree: next.id, path: path, isHeld: isHeld && held.contains(file.blobID))
                     }
@@ -354,6 +366,10 @@ private final class FsckWalk {
             return false
         }
         if held.contains(id) { return true }
+        if needed.allowsAbsent(id, kind, at: path) {
+            absent += 1
+            return false
+        }
         missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: path, detail: "not in this clone"))
         return false
     }

@@ -12,7 +12,7 @@ extension Vault {
     public func log(_ options: LogOptions = LogOptions(), _ body: (LogEntry) throws -> Bool) throws {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let teller = EntryTeller(
             vault: self, index: state.index, graph: graph,
             comparer: FileComparer(vault: self, graph: graph, trees: trees), options: options)
@@ -53,13 +53,40 @@ extension Vault {
         _ = try deliver()
     }
 
+    /// Refuses where a log, told with what each commit changed, would need contents that are not here; for work
+    /// that gives out its results as they come.
+    ///
+    /// * `withFiles`: The contents of the changed files are told as well.
+    /// - Throws: `objectMissing` for all of them.
+    public func requireLog(_ options: LogOptions, withFiles: Bool) throws {
+        _ = try loadState()
+        guard part.isPartial else { return }
+        var first: VaultError?
+        var missing: Set<ObjectID> = []
+        try log(options) { entry in
+            do {
+                if withFiles { try entry.requireFiles(DiffOptions(paths: options.paths)) }
+            } catch let error as VaultError where error.code == .objectMissing {
+                first = first ?? error
+                missing.formUnion(error.missing)
+            }
+            return true
+        }
+        if let first { throw first.lacking(missing.sorted()) }
+    }
+
+    /// The commits at which history ends in a shallow clone; none where all of it is here.
+    public func historyEnds() throws -> [ObjectID] {
+        try loadState().config.shallowBoundaries.sorted()
+    }
+
     /// What a revision, `REVISION:PATH` or a tag is.
     ///
     /// - Throws: `revisionNotFound`, `pathNotFound`, `signatureBad` (a tag that does not verify).
     public func show(_ spec: String, checkSignature: Bool = false) throws -> ShowResult {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let resolver = RevisionResolver(vault: self, state: state, graph: graph)
         let named = spec.hasPrefix("tag:") ? spec.dropFirst(4) : spec[...]
         if let colon = named.firstIndex(of: ":") {

@@ -15,21 +15,21 @@ extension Vault {
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
-        try refusePartial(state.config, "merge")
+        try refusePacks(state.config, "merge")
         guard let ours = state.head else {
             throw VaultError(.revisionNotFound, "this branch has no commit to merge into", hint: "vaultctl pull")
         }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let theirs = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: lock.scratch, observer: observer)
         var result = PullResult(
             outcome: .upToDate, branch: state.namedBranch.name, old: ours, new: ours, changes: Changes(),
-            keptDirty: [], notWritten: [], conflicts: [])
+            kept: Changes(), notWritten: [], conflicts: [])
         func take(_ outcome: WorkingCopyMove.Outcome) {
-            (result.changes, result.keptDirty, result.notWritten) = (
-                outcome.changes, outcome.keptDirty, outcome.notStored
+            (result.changes, result.kept, result.notWritten) = (
+                outcome.changes, outcome.kept, outcome.notStored
             )
         }
         switch try graph.relation(ours, theirs) {

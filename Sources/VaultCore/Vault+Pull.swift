@@ -23,170 +23,14 @@ extension Vault {
         // With what was fetched an interrupted move may be finished now that could not be before.
         if case .stuck(let reason) = try recover(lock) { throw Self.unsettled(reason) }
         fetched.state = try loadState()
-        return try PullOperation(
-            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch
-        ).run()
-    }
-
-    /// Brings another named branch of the remote here, its index included, so that it can be switched to.
-    ///
-    /// - Throws: `branchNotFound` when the vault has no such branch; otherwise as `fetch`.
-    public func fetchBranch(
-        _ name: String, from remote: any Remote, observer: any Observer = SilentObserver()
-    ) async throws -> FetchResult {
-        _ = try await fetch(from: remote, observer: observer)
-        let lock = try lock()
-        let state = try loadState()
-        guard let branch = state.index.branches.first(where: { $0.name == name && $0.type == .named }) else {
-            throw VaultError(.branchNotFound, "the vault has no branch '\(name)'", object: name)
-        }
-        let incoming = try await Incoming(
-            vault: self, remote: remote, acceptRewind: false, observer: observer, branch: branch
-        ).fetch(lock.scratch)
-        let old = try refs.commit(of: branch.headRefID)
-        if let head = incoming.snapshot.head, let bytes = incoming.snapshot.refBytes,
-            try refs.bytes(of: .ref(branch.headRefID)) != bytes, branch.branchID != state.namedBranch.branchID,
-            try old == nil || isTracked(remote)
-        {
-            try storeRef(branch.headRefID, old: old, new: head, bytes: bytes, scratch: lock.scratch)
-        }
-        return FetchResult(
-            refs: [FetchResult.RefMove(branch: name, old: old, new: incoming.snapshot.head, isRewind: false)],
-            objects: incoming.objects, bytes: incoming.bytes)
-    }
-
-    /// Brings the remote's commits here, and notes its heads, without touching the working copy or any ref.
-    public func fetch(from remote: any Remote, observer: any Observer = SilentObserver()) async throws -> FetchResult {
-        let lock = try lock()
-        let before = try loadState()
-        let ref = before.namedBranch.headRefID
-        let old = try seenHead(at: place(of: remote.location), ref: ref)?.commit
-        let incoming = try await Incoming(vault: self, remote: remote, acceptRewind: true, observer: observer)
-            .fetch(lock.scratch)
-        let new = incoming.snapshot.head
-        var isRewind = old != nil && new == nil
-        if let old, let new, old != new {
-            let graph = CommitGraph(store: store, cipher: cipher, boundaries: before.config.shallowBoundaries)
-            isRewind = try !store.holds(old) || !graph.isAncestor(old, of: new)
-        }
-        return FetchResult(
-            refs: [FetchResult.RefMove(branch: before.namedBranch.name, old: old, new: new, isRewind: isRewind)],
-            objects: incoming.objects, bytes: incoming.bytes)
-    }
-}
-
-/// The first half of a pull: index, gate, rewind guard, commits, policy, objects (spec 05 §7.2–§7.5).
-private struct Incoming {
-    let vault: Vault
-    let remote: any Remote
-    let acceptRewind: Bool
-    let observer: any Observer
-    /// The branch to fetch; nil for the one that is worked on.
-    var branch: BranchRecord?
-
-    struct Fetched {
-        var state: CloneState
-        var snapshot: RemoteSnapshot
-        var baselines: RemoteHeads
-        var objects = 0
-        var bytes: Int64 = 0
-    }
-
-    func fetch(_ scratch: ScratchArea) async throws -> Fetched {
-        var state = try vault.loadState()
-        try vault.refusePartial(state.config, "pull")
-        let ref = (branch ?? state.namedBranch).headRefID
-        var baselines: RemoteHeads
-        do throws(VaultError) { baselines = try vault.acceptedHeads(of: remote, state) } catch {
-            guard error.code == .refRewound, acceptRewind else { throw error }
-            let place = vault.place(of: remote.location)
-            baselines = RemoteHeads(
-                at: try vault.recordedPlace() == place ? nil : place, replacesLost: true)
-        }
-        let snapshot = try await vault.snapshot(of: remote, ref: ref)
-        if snapshot.isAbsent, baselines[ref] == nil {
-            throw VaultError(
-                .remoteNotFound, "\(remote.location) holds no vault \(vault.vaultID.text) yet",
-                hint: "push to it first, with the same --remote or --server")
-        }
-        var fetched = Fetched(state: state, snapshot: snapshot, baselines: baselines)
-        guard let head = snapshot.head else {
-            if !acceptRewind {
-                try vault.checkNotRewound(
-                    nil, baseline: baselines[ref], graph: CommitGraph(store: vault.store, cipher: vault.cipher),
-                    remote: remote)
-            }
-            // What is told of a remote that lost the branch; no baseline moves here.
-            try vault.recordSeen([(ref, nil, nil)], at: vault.place(of: remote.location), scratch: scratch)
-            return fetched
-        }
-        try await refreshIndex(&state, snapshot, scratch)
-        fetched.state = state
-        let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
-        let closure = ClosureFetcher(
-            vault: vault, fetcher: ObjectFetcher(remote: remote, batch: batch, observer: observer),
-            boundaries: state.config.shallowBoundaries)
-        var starts: [ObjectID] = []
-        for id in Set([state.head, baselines[ref]].compactMap { $0 }) where try vault.store.holds(id) {
-            starts.append(id)
-        }
-        let known = AncestorSet(graph: closure.graph, of: starts)
-        let commits = try await closure.fetchCommits(from: head) { (id) throws(VaultError) in
-            // All that is known is held, so what is not held needs no search.
-            guard try vault.store.holds(id) else { return false }
-            return try known.contains(id)
-        }
-        if !acceptRewind {
-            try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
-        }
-        try SignaturePolicy(
-            index: state.index, graph: closure.graph,
-            checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),
-            boundaries: state.config.shallowBoundaries
-        ).enforce(head: head, new: { Set(commits) }, isClone: false)
-        // A head accepted before, which an interrupted pull did not reach, may lack contents that were lost since.
-        // Where this branch is ahead of it already, nothing of it is needed.
-        var needsHead = !commits.contains(head)
-        if needsHead, let own = state.head {
-            switch try closure.graph.relation(own, head) {
-            case .same, .ahead: needsHead = false
-            case .behind, .apart: break
-            }
-        }
-        let wanted = needsHead ? commits + [head] : commits
-        try await closure.fetchContents(of: wanted, known: starts.filter { $0 != head || head == state.head })
-        (fetched.objects, fetched.bytes) = batch.count
-        try batch.commit()
-        try vault.recordSeen(
-            [(ref, head, snapshot.refBytes)], at: vault.place(of: remote.location), scratch: scratch)
-        return fetched
-    }
-
-    /// Merges the remote's index into the local one and fetches the keys of branches that are new here.
-    private func refreshIndex(
-        _ state: inout CloneState, _ snapshot: RemoteSnapshot, _ scratch: ScratchArea
-    ) async throws {
-        guard let index = snapshot.index else { return }
-        let merged = BranchIndex.merged(
-            local: state.index, remote: index, nowMs: vault.environment.clock.nowMs)
-        try Vault.checkGate(merged)
-        let missing = Set(merged.branches.compactMap(\.publicKeyID)).filter {
-            (try? vault.refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil)
-        }
-        if !missing.isEmpty {
-            let found = try await remote.readAll(missing.sorted { $0.text < $1.text }.map { .key($0) })
-            for (id, file) in found {
-                guard case .content(let bytes) = file, SignatureChecker.pem(bytes, cipher: vault.cipher) != nil
-                else { continue }
-                let place = try vault.layout.place(of: id)
-                try attempt("cannot store a public key") { () throws(Errno) in
-                    try scratch.replace(place.name, in: place.folder, with: bytes.span, mode: 0o666)
-                }
-            }
-        }
-        if merged != state.index {
-            try vault.storeIndex(merged, scratch: scratch)
-            state.index = merged
+        let operation = PullOperation(
+            vault: self, remote: remote, options: options, observer: observer, incoming: fetched, scratch: lock.scratch)
+        // A partial clone learns here of which files it needs the contents.
+        var rounds = LackingRounds(vault: self)
+        while true {
+            let lacking: Lacking
+            do { return try operation.run() } catch { lacking = try rounds.next(after: error) }
+            try await bring(lacking.objects, from: remote, lock.scratch, observer)
         }
     }
 }
@@ -212,7 +56,7 @@ private struct PullOperation {
         }
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let trees = vault.treeReader()
         let move = WorkingCopyMove(
             vault: vault, state: state, graph: graph, trees: trees, scratch: scratch, observer: observer)
         guard let ours = state.head, ours != theirs else {
@@ -322,6 +166,6 @@ private struct PullOperation {
     ) -> PullResult {
         PullResult(
             outcome: outcome, branch: incoming.state.namedBranch.name, old: incoming.state.head, new: new,
-            changes: moved.changes, keptDirty: moved.keptDirty, notWritten: moved.notStored, conflicts: [])
+            changes: moved.changes, kept: moved.kept, notWritten: moved.notStored, conflicts: [])
     }
 }

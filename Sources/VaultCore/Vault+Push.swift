@@ -26,7 +26,8 @@ extension Vault {
                 result.retries = round - 1
                 return result
             } catch let error as VaultError where error.code == .remoteMoved && round < rounds {
-                let pulled = try await pull(from: remote, observer: observer)
+                let pulled = try await pull(
+                    from: remote, PullOptions(mergesTexts: options.mergesTexts), observer: observer)
                 guard pulled.outcome != .conflicts else {
                     throw VaultError(
                         .conflicts,
@@ -76,7 +77,7 @@ private struct PushOperation {
         let lock = try vault.lock()
         var state = try vault.loadState()
         try Vault.checkWritable(state.index)
-        try vault.refusePartial(state.config, "push")
+        try vault.refusePacks(state.config, "push")
         try vault.refuseDuringMerge()
         guard let own = state.cloneBranch, let head = state.head else {
             throw VaultError(.branchNotFound, "this clone has no commits of its own to push", hint: "clone again")
@@ -222,6 +223,9 @@ private struct PushOperation {
             try vault.checkNotRewound(remoteHead, baseline: baseline, graph: graph, remote: remote)
         }
         guard try graph.isAncestor(remoteHead, of: head) else {
+            if try graph.mergeBases(remoteHead, head).isEmpty, try graph.endsShort([head]) {
+                throw Vault.undecided("whether this branch contains that on \(remote.location)", remoteHead)
+            }
             throw moved("it has commits that this branch does not contain")
         }
     }
@@ -255,7 +259,7 @@ private struct PushOperation {
     ) throws -> PublishPlan {
         let remoteHead = try snapshot.head.flatMap { try vault.store.holds($0) ? $0 : nil } ?? known
         let commits = try graph.exclusive(head, not: remoteHead).sorted()
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let trees = vault.treeReader()
         let objects = try PublishPlanner(store: vault.store, graph: graph, trees: trees)
             .objects(of: commits, remote: remoteHead)
         var size: Int64 = 0

@@ -10,14 +10,14 @@ extension Vault {
     public func status(_ options: StatusOptions = StatusOptions()) throws -> StatusReport {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         var changes = Changes()
         var look: WorkingChanges?
         if mode != .bare {
             let loaded = StatCache.load(layout: layout)?.tree
             let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
             var found = try self.look(tracked, collectsIgnored: options.includeIgnored)
-            let kept = try notStored().union(try notCheckedOut(state.config, tracked))
+            let kept = try notStored()
             found.deleted.removeAll { kept.contains($0.path) }
             refreshCache(found, tree: tracked.tree, loadedFor: loaded)
             let leftOut = try leftOut(state).apply(to: &found, taking: [])
@@ -36,29 +36,11 @@ extension Vault {
         restrict(&changes, to: options.paths)
         return StatusReport(
             directory: root, vaultID: vaultID, mode: mode, branch: state.namedBranch.name, head: state.head,
-            remote: try remoteState(state, graph), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
+            remote: try remoteState(state, graph, at: options.remoteURL), mergeInProgress: merge != nil, conflicts: merge?.conflicts ?? [],
             changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
             ignored: look?.ignored ?? [], stashCount: StashShelf(vault: self).count,
             interrupted: try Journal.read(files)?.verb,
             overwrittenHead: overwrittenHead(state, graph: graph))
-    }
-
-    /// Tracked paths of a sparse clone that were never written to disk (spec 03 §2.5).
-    func notCheckedOut(_ config: CloneConfig, _ tracked: StatCache) throws(VaultError) -> Set<VaultPath> {
-        guard config.isSparse else { return [] }
-        let recorded = try files.readObject("checkout.json")
-        let written = recorded.map { Set(($0["paths"]?.items ?? []).compactMap(\.text).map(\.bytes)) }
-        var result: Set<VaultPath> = []
-        for entry in tracked.entries {
-            let isWritten: Bool
-            if let written {
-                isWritten = written.contains(entry.path.bytes)
-            } else {
-                isWritten = try store.holds(entry.blobID)
-            }
-            if !isWritten { result.insert(entry.path) }
-        }
-        return result
     }
 
     private func restrict(_ changes: inout Changes, to paths: [VaultPath]) {
@@ -72,12 +54,21 @@ extension Vault {
     /// How the head relates to the remote head last seen or accepted.
     ///
     /// Never claims more than is known.
-    private func remoteState(_ state: CloneState, _ graph: CommitGraph) throws(VaultError) -> RemoteState {
-        let record = try defaultRemote()
-        let url = try recordedServer()
+    private func remoteState(
+        _ state: CloneState, _ graph: CommitGraph, at address: String?
+    ) throws(VaultError) -> RemoteState {
+        let recorded = try recordedServer()
+        let url = address ?? recorded
+        var record = try defaultRemote()
+        var isRecorded = true
+        if let address {
+            let place = place(of: address)
+            isRecorded = recorded.map { self.place(of: $0) == place } ?? false
+            if !isRecorded { record = try savedRemotes().first { self.place(of: $0.url) == place } }
+        }
         let ref = state.namedBranch.headRefID
         var result = RemoteState(
-            name: record?.name ?? Self.originName, url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
+            name: record?.name ?? (isRecorded ? Self.originName : url ?? ""), url: url, head: nil, seenMs: nil, relation: .neverRead, ahead: nil,
             behind: nil, behindIsLowerBound: false)
         guard let url else {
             result.relation = .unknown
@@ -90,8 +81,8 @@ extension Vault {
         }
         guard let remote = result.head, let head = state.head else { return result }
         let accepted = try? RemoteHeads(files: files, config: state.config, tracked: ref)[ref]
-        if let accepted, accepted != remote, try store.holds(accepted), try store.holds(remote),
-            try !graph.isAncestor(accepted, of: remote)
+        if isRecorded, let accepted, accepted != remote, try store.holds(accepted), try store.holds(remote),
+            try !graph.isAncestor(accepted, of: remote), try !graph.endsShort([remote])
         {
             result.relation = .rewound
             return result
@@ -109,6 +100,10 @@ extension Vault {
             result.ahead = ahead
             result.behind = behind
             result.relation = behind == 0 ? .ahead : ahead == 0 ? .behind : .diverged
+            // Where history is cut off, the two may have more, or less, of their own than is seen here.
+            if result.relation == .diverged, try graph.mergeBases(head, remote).isEmpty {
+                result.behindIsLowerBound = try graph.endsShort([head, remote])
+            }
         } catch {
             guard error.code == .objectMissing else { throw error }
             (result.relation, result.behindIsLowerBound) = (.behind, true)

@@ -20,14 +20,15 @@ extension Vault {
         let lock = try lock(settling: true)
         let state = try loadState()
         try Self.checkWritable(state.index)
-        try refusePartial(state.config, "write")
+        try refusePacks(state.config, "write")
         try refuseDuringMerge()
+        try requireHeld(request.files.map(\.path), "nothing was written")
         guard let branch = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
-        let trees = TreeReader(store: StagedStore(store: store, batch: batch), cipher: cipher)
+        let trees = treeReader(StagedStore(store: store, batch: batch))
         let headTree = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         if let expected = request.expectedBlob {
             guard try entry(first.path, headTree, trees)?.blobID == expected else {
@@ -63,13 +64,12 @@ extension Vault {
                 message: request.message ?? "write \(first.path)", timeMs: commitTimeMs(), batch: batch)
         try batch.commit()
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer, looksAround: false)
         let scratch = lock.scratch
         let moved = try move.run(to: id, verb: "write") {
             try moveRef(state.headRef, from: state.head, to: id, scratch: scratch)
         }
-        try recordCheckout(added: edits.map(\.path), removed: [], config: state.config, scratch: scratch)
         try recordOwnHead(id, ref: state.headRef, scratch: scratch)
         return WriteResult(
             blobs: blobs, commit: try describe(id, commit, index: state.index), notWritten: moved.notStored)

@@ -19,6 +19,8 @@ public final class Vault: Sendable {
     let lockTimeout: Double
     let verb: String
     let keys: KeyHolder
+    /// Which part of the vault is held here; the whole of it until the clone's state was read.
+    let heldPart = Locked(HeldPart())
     /// `clone_mode.json`, present on read-only clones.
     let readOnlyBranch: String?
 

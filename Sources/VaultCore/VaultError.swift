@@ -1,3 +1,5 @@
+internal import VaultFormat
+
 /// The error of every public operation of VaultCore: a stable code, a sentence with its remedy, and where it came from.
 ///
 /// Two errors are equal when their codes are.
@@ -26,6 +28,8 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
     public let cause: String?
     /// `File.swift:line` where the error was made.
     public let location: String
+    /// The objects that would have to be here, where that is what went wrong.
+    private(set) var missing: [ObjectID] = []
     /// What a server said beside its refusal, when the error comes from one.
     public package(set) var answer: Answer?
 
@@ -74,6 +78,14 @@ public struct VaultError: Error, Sendable, Equatable, CustomStringConvertible {
         cause = other.cause
         location = other.location
         answer = other.answer
+        missing = other.missing
+    }
+
+    /// The same failure, which goes away once some objects are here.
+    func lacking(_ objects: [ObjectID]) -> VaultError {
+        var error = self
+        error.missing = objects
+        return error
     }
 
     /// The same failure with what a server said beside it.

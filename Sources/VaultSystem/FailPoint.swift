@@ -15,6 +15,10 @@ package enum FailPoint: String, CaseIterable, Sendable {
     // Clone: after a push took effect at the remote.
     case pushBeforeLocal = "push.before-local"
 
+    // Clone: removing what nothing refers to.
+    case gcBeforeRemoval = "gc.before-removal"
+    case gcRemovedOne = "gc.removed-one"
+
     // Folder remote, in the order of one batch (05-sync §17).
     case folderStaged = "folder.staged"
     case folderStagedDurable = "folder.staged-durable"

@@ -178,10 +178,12 @@ package struct FileStatus: Sendable, Equatable {
     package var inode: UInt64
     package var device: UInt64
     package var linkCount: UInt64
+    /// The user whom it belongs to.
+    package var owner: UInt32
 
     package init(
         kind: FileKind, mode: UInt32, size: Int64, modifiedNs: Int64, changedNs: Int64, inode: UInt64, device: UInt64,
-        linkCount: UInt64
+        linkCount: UInt64, owner: UInt32 = ProcessContext.effectiveUserID
     ) {
         self.kind = kind
         self.mode = mode
@@ -191,5 +193,9 @@ package struct FileStatus: Sendable, Equatable {
         self.inode = inode
         self.device = device
         self.linkCount = linkCount
+        self.owner = owner
     }
+
+    /// Whether it belongs to the user whom this process acts for.
+    package var isOwn: Bool { owner == ProcessContext.effectiveUserID }
 }

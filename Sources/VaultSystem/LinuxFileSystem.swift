@@ -98,7 +98,8 @@ extension FileStatus {
     init(_ found: vs_status) {
         self.init(
             kind: FileKind(mode: found.kind), mode: found.mode, size: found.size, modifiedNs: found.modified_ns,
-            changedNs: found.changed_ns, inode: found.inode, device: found.device, linkCount: found.link_count)
+            changedNs: found.changed_ns, inode: found.inode, device: found.device, linkCount: found.link_count,
+            owner: found.owner)
     }
 }
 

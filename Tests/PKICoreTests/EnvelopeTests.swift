@@ -171,6 +171,44 @@ import VaultTestSupport
         #expect(failure { _ = try SealedEnvelope.summary(of: newer) } == .formatUnsupported)
     }
 
+    @Test func `a long ciphertext is read where it stands, and only the one of the envelope itself`() throws {
+        let long = SeededRandom.announced("EnvelopeTests").block(200_000)
+        let sealed = try SealedEnvelope.seal(long, to: alice.encryption.publicKey, signer: bob.signing)
+        var wrapped: [UInt8] = []
+        for (index, byte) in sealed.enumerated() {
+            if index % 76 == 0, index > 0 { wrapped += [0x0D, 0x0A] }
+            wrapped.append(byte)
+        }
+        let text = try #require(try inner(sealed)["c"]?.text)
+        var members = try #require(try inner(sealed).members)
+        members.insert(JSONMember(name: "x", value: .record(["c": .string(text)])), at: 0)
+        for bytes in [sealed, wrapped, wrapped + [0x0A], envelope(.object(members))] {
+            let opened = try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers)
+            #expect(try opened.plaintext() == long)
+        }
+        // A short one beside a long one of the same name in another object.
+        let short = try SealedEnvelope.seal(message, to: alice.encryption.publicKey)
+        var others = try #require(try inner(short).members)
+        others.insert(JSONMember(name: "x", value: .record(["c": .string(text)])), at: 0)
+        let opened = try SealedEnvelope.open(envelope(.object(others)), with: alice.encryption, signers: signers)
+        #expect(try opened.plaintext() == message)
+        // Padding at the end of a piece, a foreign character, an escape, a cut, a repeated member.
+        var padded = Array(text.utf8)
+        padded[65_535] = UInt8(ascii: "=")
+        var foreign = Array(text.utf8)
+        foreign[70_000] = UInt8(ascii: "*")
+        for changed in [padded, foreign, Array(text.utf8.dropLast(4)), Array(text.utf8.dropLast(1))] {
+            let value = JSONValue.string(String(decoding: changed, as: UTF8.self))
+            let bytes = try self.changed(sealed, "c", value)
+            let code = failure { _ = try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers) }
+            #expect(code == .decryptFailed)
+        }
+        members[0] = JSONMember(name: "c", value: .string(text))
+        let twice = envelope(.object(members))
+        let code = failure { _ = try SealedEnvelope.open(twice, with: alice.encryption, signers: signers) }
+        #expect(code == .objectCorrupt)
+    }
+
     @Test func `a message above the limit is refused by name before any work`() throws {
         let large = [UInt8](repeating: 0, count: SealedEnvelope.maximumPlaintextCount + 1)
         #expect(failure { _ = try SealedEnvelope.seal(large, to: alice.encryption.publicKey) } == .refused)

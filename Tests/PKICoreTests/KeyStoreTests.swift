@@ -133,7 +133,7 @@ import VaultTestSupport
         #expect(try scene.file("keys", alice.folder, "metadata.json").text == expected)
         try scene.store.deleteIdentity(fingerprint)
         #expect(try scene.store.identities().items.count == 2)
-        #expect(failure { try scene.store.deleteIdentity(fingerprint) } != nil)
+        #expect(failure { try scene.store.deleteIdentity(fingerprint) } == .keyNotFound)
         let passphrase = try Passphrase(alice.passphrase)
         #expect(failure { _ = try scene.store.signingKey(of: fingerprint, passphrase: passphrase) } == .keyNotFound)
     }

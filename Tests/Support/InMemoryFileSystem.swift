@@ -71,6 +71,13 @@ package final class InMemoryFileSystem: FileSystem {
 
     // MARK: For tests
 
+    /// Gives a file or folder to another user.
+    package func setOwner(_ owner: UInt32, of path: FilePath) throws(Errno) {
+        try tree.withLock { tree throws(Errno) in
+            tree.nodes[try Self.resolve(path, in: tree, followLast: true)]?.owner = owner
+        }
+    }
+
     /// Plants a symbolic link.
     package func createLink(_ path: FilePath, to target: FilePath) throws(Errno) {
         try makeNode(at: path, .link(target.bytes), mode: 0o777)

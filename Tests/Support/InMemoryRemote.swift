@@ -7,6 +7,7 @@ package final class InMemoryRemote: Remote {
     private struct State {
         var files: [FileID: [UInt8]] = [:]
         var owner: String?
+        var isDestroyed = false
     }
 
     private let state = Locked(State())
@@ -49,11 +50,22 @@ package final class InMemoryRemote: Remote {
         files.keys.filter { area.contains($0) }.sorted { $0.path < $1.path }
     }
 
+    package func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        let hash = try authorization.writeKey.ownerHash()
+        return try state.withLock { state in
+            guard state.owner == hash, !state.isDestroyed else {
+                throw VaultError(.keyWrong, "another write key owns this vault, or it was destroyed")
+            }
+            defer { (state.files, state.isDestroyed) = ([:], true) }
+            return state.files.count
+        }
+    }
+
     package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
         let hash = try authorization.writeKey.ownerHash()
         let isOwner = state.withLock { state -> Bool in
             if state.owner == nil { state.owner = hash }
-            return state.owner == hash
+            return state.owner == hash && !state.isDestroyed
         }
         guard isOwner else { throw VaultError(.keyWrong, "another write key owns this vault") }
         for (position, operation) in batch.operations.enumerated() {

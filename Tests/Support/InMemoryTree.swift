@@ -12,6 +12,7 @@ struct InMemoryTree: Sendable {
 
         var content: Content
         var mode: UInt32
+        var owner = ProcessContext.effectiveUserID
         var modifiedNs: Int64
         var changedNs: Int64
         /// Names that point here.
@@ -126,7 +127,8 @@ struct InMemoryTree: Sendable {
         let links = node.kind == .directory ? UInt64(folders) + (node.names > 0 ? 2 : 0) : node.names
         return FileStatus(
             kind: node.kind, mode: node.mode, size: Int64(size), modifiedNs: node.modifiedNs,
-            changedNs: node.changedNs, inode: inode, device: 1, linkCount: links)
+            changedNs: node.changedNs, inode: inode, device: 1, linkCount: links,
+            owner: node.owner)
     }
 
     /// Whether `inode` is `directory` or stands somewhere below it.

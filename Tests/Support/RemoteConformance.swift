@@ -32,6 +32,7 @@ package struct RemoteConformance {
         try await anInterruptedSourceLeavesNothing()
         try await aBatchMayDoNothing()
         try await nothingIsHalfWritten()
+        try await destroyedIsForEver()
     }
 
     /// Several clients create the vault at the same moment, each with its own index, clone ref and named ref.
@@ -298,5 +299,21 @@ package struct RemoteConformance {
         #expect(found == .absent || found == .content(Array("before the conflict".utf8)))
         #expect(try await read(.object(late)) == .absent)
         #expect(try await read(target.fileID) == .absent)
+    }
+
+    /// To be run last: nothing can be written to the place any more.
+    private func destroyedIsForEver() async throws {
+        let other = try VaultKey(parsing: Array("another passphrase:\(authorization.vaultID.text)".utf8).span)
+        let wrong = WriteAuthorization(vaultID: authorization.vaultID, writeKey: try other.deriveWriteKey())
+        let listed = try await make().list(.all)
+        await #expect(throws: VaultError(.keyWrong, "")) { _ = try await make().destroy(authorization: wrong) }
+        #expect(try await Set(make().list(.all)) == Set(listed))
+        let count = try await make().destroy(authorization: authorization)
+        #expect(count.map { $0 >= listed.count } ?? true)
+        #expect(try await make().list(.all).isEmpty)
+        let (id, operation) = try object(Array("too late".utf8))
+        await #expect(throws: VaultError.self) { try await apply([operation]) }
+        #expect(try await read(.object(id)) == .absent)
+        await #expect(throws: VaultError.self) { _ = try await make().destroy(authorization: authorization) }
     }
 }

@@ -60,6 +60,10 @@ package final class CountingRemote: Remote {
 
     package func storedBytes() async throws -> Int64? { try await inner.storedBytes() }
 
+    package func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        try await inner.destroy(authorization: authorization)
+    }
+
     package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
         counts.withLock { counts in
             counts.applies += 1
@@ -136,6 +140,10 @@ package final class LyingRemote: Remote {
 
     package func list(_ area: RemoteArea) async throws -> [FileID] {
         try await inner.list(area) + listed.filter { area.contains($0) }
+    }
+
+    package func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        try await inner.destroy(authorization: authorization)
     }
 
     package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {

@@ -117,6 +117,24 @@ struct BranchTests {
         #expect(try vault.status().branch == "current")
     }
 
+    @Test func `that can not be switched to are not made`() throws {
+        let vault = try scene.open("a")
+        try scene.put("two", at: "one", in: "a")
+        _ = try vault.commit()
+        try scene.put("mine", at: "one", in: "a")
+        #expect(throws: VaultError.coded(.dirtyTree)) {
+            try vault.switchBranch(to: "drafts", creating: true, from: "HEAD~1")
+        }
+        #expect(try vault.branches().map(\.name) == ["current"])
+        #expect(throws: VaultError.coded(.revisionNotFound)) {
+            try vault.switchBranch(to: "drafts", creating: true, from: "HEAD~9")
+        }
+        #expect(try vault.branches().map(\.name) == ["current"])
+        _ = try vault.switchBranch(to: "drafts", creating: true)
+        #expect(try vault.branches().map(\.name) == ["drafts", "current"])
+        #expect(try working("a") == ["one": "mine"])
+    }
+
     @Test func `take no name that is taken or is none`() throws {
         let vault = try scene.open("a")
         #expect(throws: VaultError.coded(.nameTaken)) { try vault.createBranch("current") }

@@ -8,15 +8,15 @@ import VaultTestSupport
 /// Merges that stop, and what becomes of them (spec 05 §8).
 @Suite("A merge with conflicts")
 struct MergeTests {
-    private let memory = InMemoryFileSystem()
-    private let scene: VaultScene
+    let memory = InMemoryFileSystem()
+    let scene: VaultScene
 
     init() throws { scene = VaultScene(keys: try SceneKeys.shared(), on: memory, seed: 9) }
 
     /// Clones "a" and "b" of one vault whose files are `base`; then "a" publishes `theirs`, and "b" commits `ours`.
     ///
     /// * `ours`, `theirs`: Path → content, nil for a file that is removed.
-    private func diverge(
+    func diverge(
         base: [String: String], ours: [String: String?], theirs: [String: String?]
     ) async throws {
         let first = try scene.create("a")
@@ -31,20 +31,20 @@ struct MergeTests {
         _ = try scene.open("b").commit(CommitOptions(allowEmpty: true))
     }
 
-    private func change(_ name: String, _ edits: [String: String?]) throws {
+    func change(_ name: String, _ edits: [String: String?]) throws {
         for (path, content) in edits where content == nil { try scene.remove(path, in: name) }
         for (path, content) in edits { if let content { try scene.put(content, at: path, in: name) } }
     }
 
-    private func pull(_ options: PullOptions = PullOptions()) async throws -> PullResult {
+    func pull(_ options: PullOptions = PullOptions()) async throws -> PullResult {
         try await scene.open("b").pull(from: scene.remote(), options)
     }
 
-    private func working(_ name: String = "b") throws -> [String: String] {
+    func working(_ name: String = "b") throws -> [String: String] {
         try scene.workingFiles(name).mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
-    private func paths(_ names: String...) throws -> [VaultPath] { try names.map { try VaultPath($0) } }
+    func paths(_ names: String...) throws -> [VaultPath] { try names.map { try VaultPath($0) } }
 
     // MARK: What it leaves
 
@@ -296,37 +296,6 @@ struct MergeTests {
         try vault.abortMerge()
         #expect(try working() == ["p": "ours", "b": "base"])
         #expect(try !vault.isMerging())
-    }
-
-    // MARK: Texts
-
-    @Test func `texts changed in different lines merge, unless that is not wanted`() async throws {
-        let base = (1...9).map { "line \($0)\n" }.joined()
-        let ours = base.replacing("line 1\n", with: "LINE 1\n")
-        let theirs = base.replacing("line 9\n", with: "LINE 9\n")
-        try await diverge(base: ["t": base], ours: ["t": ours], theirs: ["t": theirs])
-        #expect(try await pull(PullOptions(mergesTexts: false)).outcome == .conflicts)
-        try scene.open("b").abortMerge()
-        #expect(try await pull().outcome == .merged)
-        #expect(try working() == ["t": ours.replacing("line 9\n", with: "LINE 9\n")])
-        #expect(try scene.open("b").status().isClean)
-    }
-
-    @Test func `a union takes the lines of both`() async throws {
-        try await diverge(base: ["t": "a\nb\n"], ours: ["t": "a\nx\n"], theirs: ["t": "a\ny\n"])
-        _ = try await pull()
-        _ = try scene.open("b").resolve(.union)
-        #expect(try working() == ["t": "a\nx\ny\n"])
-        try await diverged(with: "\0binary")
-    }
-
-    private func diverged(with content: String) async throws {
-        let other = try MergeTests()
-        try await other.diverge(base: ["t": "a"], ours: ["t": "b"], theirs: ["t": .some(content)])
-        _ = try await other.pull()
-        #expect(throws: VaultError.coded(.refused)) { try other.scene.open("b").resolve(.union) }
-        _ = try other.scene.open("b").resolve(.content([1, 2]), paths: other.paths("t"))
-        #expect(try other.working() == ["t": "\u{1}\u{2}"])
     }
 
     // MARK: Interrupted

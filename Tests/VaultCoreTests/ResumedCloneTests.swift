@@ -129,6 +129,32 @@ struct ResumedCloneTests {
         #expect(try names(memory.openDirectory("/")) == ["a", "c", "remote"])
     }
 
+    @Test func `takes nothing that another user left`() async throws {
+        let memory = InMemoryFileSystem()
+        let scene = try await scene(on: memory)
+        await #expect(throws: Interruption.self) {
+            try await clone(scene, from: scene.remote(), CloneOptions(keepPartial: true), stoppedAfter: 12)
+        }
+        let left = try #require(try names(memory.openDirectory("/")).first { $0.hasPrefix(".c.clone-") })
+        try memory.setOwner(12_345, of: FilePath("/\(left)"))
+        let result = try await clone(scene, from: scene.remote(), CloneOptions(resumes: true))
+        #expect(result.resumed == 0)
+        // It is not removed either.
+        #expect(try names(memory.openDirectory("/")) == [left, "a", "c", "remote"])
+    }
+
+    @Test func `stops at what another user left in the target itself`() async throws {
+        let memory = InMemoryFileSystem()
+        let scene = try await scene(on: memory)
+        try memory.createDirectory("/c", mode: 0o777)
+        try memory.createDirectory("/c/.sg_vault_new", mode: 0o777)
+        try memory.setOwner(12_345, of: "/c/.sg_vault_new")
+        await #expect(throws: VaultError.coded(.permissionDenied)) {
+            try await clone(scene, from: scene.remote(), CloneOptions(resumes: true))
+        }
+        #expect(try names(memory.openDirectory("/c")) == [".sg_vault_new"])
+    }
+
     @Test func `fetches again what was damaged`() async throws {
         let memory = InMemoryFileSystem()
         let scene = try await scene(on: memory)

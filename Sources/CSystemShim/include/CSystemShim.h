@@ -18,6 +18,7 @@ struct vs_status {
     uint64_t inode;
     uint64_t device;
     uint64_t link_count;
+    uint32_t owner;
 };
 
 // lstat of a name in a directory.

@@ -35,10 +35,10 @@ public enum SealedEnvelope {
     /// What an envelope says of itself, without a key.
     /// - Throws: `objectCorrupt`, `formatUnsupported`, `refused` above the limit.
     public static func summary(of bytes: [UInt8]) throws(PKIError) -> EnvelopeSummary {
-        let value = try EnvelopeText.object(bytes)
-        let form = try form(of: value)
-        let recipients = form == .sealed ? try SealedMessage(value).recipients.compactMap(\.fingerprint) : []
-        return EnvelopeSummary(form: form, recipients: recipients, claimedSigner: value["f"]?.text)
+        let text = try EnvelopeText(bytes)
+        let form = try form(of: text.value)
+        let recipients = form == .sealed ? try SealedMessage(text).recipients.compactMap(\.fingerprint) : []
+        return EnvelopeSummary(form: form, recipients: recipients, claimedSigner: text.value["f"]?.text)
     }
 
     /// Opens an envelope of any form and looks at its signature.
@@ -49,11 +49,11 @@ public enum SealedEnvelope {
     public static func open(
         _ bytes: [UInt8], with key: EncryptionPrivateKey, signers: KnownSigners
     ) throws(PKIError) -> OpenedEnvelope {
-        let value = try EnvelopeText.object(bytes)
-        switch try form(of: value) {
-        case .sealed: return try SealedMessage(value).open(with: key, signers: signers)
-        case .version1: return try VersionedEnvelope.open(value, .version1, with: key, signers: signers)
-        case .version2: return try VersionedEnvelope.open(value, .version2, with: key, signers: signers)
+        let text = try EnvelopeText(bytes)
+        switch try form(of: text.value) {
+        case .sealed: return try SealedMessage(text).open(with: key, signers: signers)
+        case .version1: return try VersionedEnvelope.open(text, .version1, with: key, signers: signers)
+        case .version2: return try VersionedEnvelope.open(text, .version2, with: key, signers: signers)
         }
     }
 
@@ -114,25 +114,36 @@ public enum SealedEnvelope {
         }
     }
 
-    /// IV, ciphertext and tag of a message under a key.
-    static func encrypt(_ plaintext: [UInt8], key: borrowing SecretBytes) throws(PKIError) -> [UInt8] {
-        let iv = try randomBytes(AESGCM.ivCount)
-        return try crypto("encrypting") { () throws(CryptoError) in
-            try key.withBytes { key throws(CryptoError) in
-                try AESGCM(key: key).seal(plaintext.span, iv: iv.span)
-            }
-        }
-    }
-
+    /// The plaintext of a ciphertext that ends with its tag.
+    ///
+    /// * `observe`: Sees the bytes of the ciphertext and the tag; what it learns is of use only when this returns.
     static func decrypt(
-        _ ciphertext: [UInt8], iv: [UInt8], key: borrowing SecretBytes
+        _ ciphertext: CiphertextText, iv: [UInt8], key: borrowing SecretBytes,
+        observe: (Span<UInt8>) throws(PKIError) -> Void
     ) throws(PKIError) -> [UInt8] {
-        guard iv.count == AESGCM.ivCount, ciphertext.count >= AESGCM.tagCount else { throw cannotOpen() }
-        let sealed = iv + ciphertext
+        let bodyCount = ciphertext.count - AESGCM.tagCount
+        guard iv.count == AESGCM.ivCount, bodyCount >= 0 else { throw cannotOpen() }
+        let opener = try crypto("decrypting") { () throws(CryptoError) in
+            try key.withBytes { key throws(CryptoError) in try AESGCM(key: key).makeOpener(iv: iv.span) }
+        }
+        var (plaintext, piece, tag): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
+        plaintext.reserveCapacity(bodyCount)
+        try ciphertext.forEachPiece { (bytes) throws(PKIError) in
+            try observe(bytes)
+            let count = min(bytes.count, bodyCount - plaintext.count)
+            do throws(CryptoError) {
+                try opener.update(bytes.extracting(first: count), into: &piece)
+            } catch {
+                throw cannotOpen(error)
+            }
+            plaintext += piece
+            tag.append(copying: bytes.extracting(droppingFirst: count))
+        }
         do throws(CryptoError) {
-            return try key.withBytes { key throws(CryptoError) in try AESGCM(key: key).open(sealed.span) }
+            try opener.finish(tag: tag.span)
         } catch {
             throw cannotOpen(error)
         }
+        return plaintext
     }
 }

@@ -18,6 +18,10 @@ struct SealedMessage {
         let keyHash: [UInt8]
         let wrapped: [UInt8]
 
+        var json: JSONValue {
+            .record(["k": .string(Hex.text(keyHash.span)), "w": .string(Base64.text(wrapped.span))])
+        }
+
         /// The name of the recipient's key, which the hash begins with.
         var fingerprint: Fingerprint? {
             Fingerprint("sha256:" + Hex.text(keyHash.span.extracting(first: Fingerprint.digitCount / 2)))
@@ -26,18 +30,19 @@ struct SealedMessage {
 
     let recipients: [Recipient]
     let iv: [UInt8]
-    let ciphertext: [UInt8]
+    let ciphertext: CiphertextText
     let code: [UInt8]
     /// Both or neither.
     let signature: (signer: String, bytes: [UInt8])?
 
     /// The parts of a parsed object.
     /// - Throws: `objectCorrupt`.
-    init(_ value: JSONValue) throws(PKIError) {
+    init(_ text: EnvelopeText) throws(PKIError) {
+        let value = text.value
         let damaged = PKIError(.objectCorrupt, "the sealed message is damaged")
         guard let items = value["r"]?.items, (1...PKILimits.recipients).contains(items.count),
             let iv = EnvelopeText.bytes(value, "i"), iv.count == AESGCM.ivCount,
-            let ciphertext = EnvelopeText.bytes(value, "c"), ciphertext.count >= AESGCM.tagCount,
+            let ciphertext = text.ciphertext, ciphertext.count >= AESGCM.tagCount,
             let code = EnvelopeText.bytes(value, "h"), code.count == HMACSHA256.tagCount
         else { throw damaged }
         var recipients: [Recipient] = []
@@ -77,32 +82,29 @@ struct SealedMessage {
             recipients.append(Recipient(keyHash: try keyHash(key), wrapped: wrapped))
         }
         let payloadKey = try derive(contentKey, payloadInfo)
-        let sealed = try SealedEnvelope.encrypt(plaintext, key: payloadKey)
-        let iv = Array(sealed.prefix(AESGCM.ivCount))
-        let ciphertext = sealed.span.extracting(droppingFirst: AESGCM.ivCount)
+        let iv = try SealedEnvelope.randomBytes(AESGCM.ivCount)
         let name = signer?.publicKey.fingerprint.text
         let code = try headerCode(contentKey, recipients, iv: iv, signer: name)
 
-        var object = EnvelopeObject(reserving: Base64.encodedCount(sealed.count) + 1024 * keys.count + 512)
+        var object = EnvelopeObject(reserving: Base64.encodedCount(plaintext.count) + 1024 * keys.count + 512)
         object.add("sealed", number: Int(version))
-        object.add(
-            "r",
-            .array(
-                recipients.map { recipient in
-                    .record([
-                        "k": .string(Hex.text(recipient.keyHash.span)),
-                        "w": .string(Base64.text(recipient.wrapped.span)),
-                    ])
-                }))
+        object.add("r", .array(recipients.map(\.json)))
         object.add("i", base64: iv)
-        object.add("c", base64: ciphertext)
-        object.add("h", base64: code)
-        if let signer, let name {
-            let digest = try signedDigest(recipients, iv: iv, ciphertext: ciphertext, code: code, signer: name)
-            object.add("f", .string(name))
-            object.add("sf", base64: try signer.sign(digest: digest))
+        guard let signer, let name else {
+            try object.add("c", encrypting: plaintext, key: payloadKey, iv: iv) { _ in }
+            object.add("h", base64: code)
+            return try object.finish()
         }
-        return try EnvelopeText.text(object.finish())
+        var fields = try signedFields(recipients, iv: iv, count: plaintext.count + AESGCM.tagCount)
+        try object.add("c", encrypting: plaintext, key: payloadKey, iv: iv) { (bytes) throws(PKIError) in
+            try fields.add(bytes)
+        }
+        try fields.append(code)
+        try fields.append(Array(name.utf8))
+        object.add("h", base64: code)
+        object.add("f", .string(name))
+        object.add("sf", base64: try signer.sign(digest: try fields.digest()))
+        return try object.finish()
     }
 
     func open(with key: EncryptionPrivateKey, signers: KnownSigners) throws(PKIError) -> OpenedEnvelope {
@@ -115,19 +117,22 @@ struct SealedMessage {
         let contentKey = try SealedEnvelope.unwrap(recipient.wrapped, with: key)
         let expected = try Self.headerCode(contentKey, recipients, iv: iv, signer: signature?.signer)
         guard ConstantTime.equal(expected.span, code.span) else { throw SealedEnvelope.cannotOpen() }
-        let plaintext = try SealedEnvelope.decrypt(
-            ciphertext, iv: iv, key: try Self.derive(contentKey, Self.payloadInfo))
-        return OpenedEnvelope(form: .sealed, signature: try status(signers), content: plaintext)
-    }
-
-    private func status(_ signers: KnownSigners) throws(PKIError) -> EnvelopeSignature {
-        guard let signature else { return .unsigned }
-        guard let known = signers[signature.signer], let key = known.identity.signing else {
-            return .unknownSigner(claimed: signature.signer)
+        let payloadKey = try Self.derive(contentKey, Self.payloadInfo)
+        let known = signature.flatMap { signers[$0.signer] }
+        guard let signature, let known, let signingKey = known.identity.signing else {
+            let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: payloadKey) { _ in }
+            let status = signature.map { EnvelopeSignature.unknownSigner(claimed: $0.signer) } ?? .unsigned
+            return OpenedEnvelope(form: .sealed, signature: status, content: plaintext)
         }
-        let digest = try Self.signedDigest(
-            recipients, iv: iv, ciphertext: ciphertext.span, code: code, signer: signature.signer)
-        return key.isValid(signature.bytes, digest: digest) ? .verified(known, covers: .whole) : .invalid(known)
+        var fields = try Self.signedFields(recipients, iv: iv, count: ciphertext.count)
+        let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: payloadKey) { (bytes) throws(PKIError) in
+            try fields.add(bytes)
+        }
+        try fields.append(code)
+        try fields.append(Array(signature.signer.utf8))
+        let isValid = signingKey.isValid(signature.bytes, digest: try fields.digest())
+        return OpenedEnvelope(
+            form: .sealed, signature: isValid ? .verified(known, covers: .whole) : .invalid(known), content: plaintext)
     }
 
     private static func keyHash(_ text: String) -> [UInt8]? {
@@ -165,16 +170,15 @@ struct SealedMessage {
         }
     }
 
-    private static func signedDigest(
-        _ recipients: [Recipient], iv: [UInt8], ciphertext: Span<UInt8>, code: [UInt8], signer: String
-    ) throws(PKIError) -> [UInt8] {
+    /// What the signature covers up to the ciphertext, which is then added piece by piece; code and signer follow.
+    private static func signedFields(
+        _ recipients: [Recipient], iv: [UInt8], count: Int
+    ) throws(PKIError) -> SignedFields {
         var fields = try SignedFields(digesting: signatureLabel)
         try append(recipients, to: &fields)
         try fields.append(iv)
-        try fields.append(ciphertext)
-        try fields.append(code)
-        try fields.append(Array(signer.utf8))
-        return try fields.digest()
+        try fields.begin(count: count)
+        return fields
     }
 
     /// How many recipients there are, in two bytes, and both parts of each.

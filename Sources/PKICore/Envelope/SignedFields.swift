@@ -27,15 +27,24 @@ struct SignedFields: ~Copyable {
 
     /// Adds a field.
     mutating func append(_ field: Span<UInt8>) throws(PKIError) {
-        let length = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(field.count) >> (56 - 8 * UInt64($0))) }
+        try begin(count: field.count)
+        try add(field)
+    }
+
+    /// Begins a field of this many bytes, which are then added piece by piece.
+    mutating func begin(count: Int) throws(PKIError) {
+        let length = (0..<8).map { UInt8(truncatingIfNeeded: UInt64(count) >> (56 - 8 * UInt64($0))) }
+        try add(length.span)
+    }
+
+    /// Adds a piece of a field that was begun.
+    mutating func add(_ piece: Span<UInt8>) throws(PKIError) {
         guard var hash = hash.take() else {
-            collected += length
-            collected.append(copying: field)
+            collected.append(copying: piece)
             return
         }
         do throws(CryptoError) {
-            try hash.update(length.span)
-            try hash.update(field)
+            try hash.update(piece)
         } catch {
             throw PKIError(.internalError, "hashing failed", cause: error)
         }

@@ -13,53 +13,60 @@ enum VersionedEnvelope {
         try SealedEnvelope.checkSize(plaintext)
         let key = try SealedEnvelope.contentKey()
         let wrapped = try SealedEnvelope.wrap(key, to: recipient)
-        let sealed = try SealedEnvelope.encrypt(plaintext, key: key)
-        let iv = Array(sealed.prefix(AESGCM.ivCount))
-        let ciphertext = sealed.span.extracting(droppingFirst: AESGCM.ivCount)
-        var object = EnvelopeObject(reserving: Base64.encodedCount(sealed.count) + 2048)
+        let iv = try SealedEnvelope.randomBytes(AESGCM.ivCount)
+        var object = EnvelopeObject(reserving: Base64.encodedCount(plaintext.count) + 2048)
         object.add("v", number: Int(writtenVersion))
         object.add("w", base64: wrapped)
         object.add("i", base64: iv)
-        object.add("c", base64: ciphertext)
-        if let signer {
-            let name = signer.publicKey.fingerprint.text
-            let digest = try hash(ciphertext)
-            object.add("s", base64: try signer.sign(digest: digest))
-            object.add("f", .string(name))
-            let whole = try wholeDigest(
-                version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv, ciphertext: ciphertext,
-                signer: name)
-            object.add("sf", base64: try signer.sign(digest: whole))
+        guard let signer else {
+            try object.add("c", encrypting: plaintext, key: key, iv: iv) { _ in }
+            return try object.finish()
         }
-        return try EnvelopeText.text(object.finish())
+        var digests = try Digests(
+            version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv,
+            count: plaintext.count + AESGCM.tagCount)
+        try object.add("c", encrypting: plaintext, key: key, iv: iv) { (bytes) throws(PKIError) in
+            try digests.add(bytes)
+        }
+        let name = signer.publicKey.fingerprint.text
+        let (ciphertext, whole) = try digests.finish(signer: name)
+        object.add("s", base64: try signer.sign(digest: ciphertext))
+        object.add("f", .string(name))
+        object.add("sf", base64: try signer.sign(digest: whole))
+        return try object.finish()
     }
 
     static func open(
-        _ value: JSONValue, _ form: EnvelopeForm, with key: EncryptionPrivateKey, signers: KnownSigners
+        _ text: EnvelopeText, _ form: EnvelopeForm, with key: EncryptionPrivateKey, signers: KnownSigners
     ) throws(PKIError) -> OpenedEnvelope {
+        let value = text.value
         guard let wrapped = EnvelopeText.bytes(value, "w"), let iv = EnvelopeText.bytes(value, "i"),
-            let ciphertext = EnvelopeText.bytes(value, "c")
+            let ciphertext = text.ciphertext
         else { throw SealedEnvelope.cannotOpen() }
         let signature = try SignatureMembers(value)
         let contentKey = try SealedEnvelope.unwrap(wrapped, with: key)
-        let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: contentKey)
-        guard let signature else { return OpenedEnvelope(form: form, signature: .unsigned, content: plaintext) }
-        guard let known = signers[signature.signer], let signingKey = known.identity.signing else {
-            return OpenedEnvelope(
-                form: form, signature: .unknownSigner(claimed: signature.signer), content: plaintext)
+        let known = signature.flatMap { signers[$0.signer] }
+        guard let signature, let known, let signingKey = known.identity.signing else {
+            let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: contentKey) { _ in }
+            let status = signature.map { EnvelopeSignature.unknownSigner(claimed: $0.signer) } ?? .unsigned
+            return OpenedEnvelope(form: form, signature: status, content: plaintext)
         }
-        var result = EnvelopeSignature.invalid(known)
-        if signingKey.isValid(signature.ciphertext, digest: try hash(ciphertext.span)) {
+        var digests = try Digests(
+            version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
+            count: ciphertext.count)
+        let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: contentKey) { (bytes) throws(PKIError) in
+            try digests.add(bytes)
+        }
+        let (ofCiphertext, ofWhole) = try digests.finish(signer: signature.signer)
+        var status = EnvelopeSignature.invalid(known)
+        if signingKey.isValid(signature.ciphertext, digest: ofCiphertext) {
             if let whole = signature.whole {
-                let digest = try wholeDigest(
-                    version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
-                    ciphertext: ciphertext.span, signer: signature.signer)
-                if signingKey.isValid(whole, digest: digest) { result = .verified(known, covers: .whole) }
+                if signingKey.isValid(whole, digest: ofWhole) { status = .verified(known, covers: .whole) }
             } else {
-                result = .verified(known, covers: .ciphertext)
+                status = .verified(known, covers: .ciphertext)
             }
         }
-        return OpenedEnvelope(form: form, signature: result, content: plaintext)
+        return OpenedEnvelope(form: form, signature: status, content: plaintext)
     }
 
     /// The members about the signature; nil when the envelope counts as unsigned.
@@ -86,27 +93,45 @@ enum VersionedEnvelope {
         }
     }
 
-    private static func hash(_ bytes: Span<UInt8>) throws(PKIError) -> [UInt8] {
-        do throws(CryptoError) {
-            return try SHA256.hash(bytes)
-        } catch {
-            throw PKIError(.internalError, "hashing failed", cause: error)
-        }
-    }
+    /// What both signatures are over, computed while the ciphertext goes by.
+    private struct Digests: ~Copyable {
+        private var ciphertext: SHA256
+        private var whole: SignedFields
 
-    /// What `sf` signs: everything that the older signature leaves open, the recipient's key included.
-    private static func wholeDigest(
-        version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], ciphertext: Span<UInt8>,
-        signer: String
-    ) throws(PKIError) -> [UInt8] {
-        let keyInfo = recipient.subjectPublicKeyInfo
-        var fields = try SignedFields(digesting: label)
-        try fields.append([version])
-        try fields.append(try hash(keyInfo.span))
-        try fields.append(wrapped)
-        try fields.append(iv)
-        try fields.append(ciphertext)
-        try fields.append(Array(signer.utf8))
-        return try fields.digest()
+        /// * `count`: The length of the ciphertext with its tag.
+        init(
+            version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], count: Int
+        ) throws(PKIError) {
+            // Everything that the older signature leaves open, the recipient's key included.
+            var fields = try SignedFields(digesting: label)
+            try fields.append([version])
+            try fields.append(try FileDigest.of(recipient.subjectPublicKeyInfo))
+            try fields.append(wrapped)
+            try fields.append(iv)
+            try fields.begin(count: count)
+            let hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
+            whole = fields
+            ciphertext = hash
+        }
+
+        mutating func add(_ bytes: Span<UInt8>) throws(PKIError) {
+            try whole.add(bytes)
+            do throws(CryptoError) {
+                try ciphertext.update(bytes)
+            } catch {
+                throw PKIError(.internalError, "hashing failed", cause: error)
+            }
+        }
+
+        consuming func finish(signer: String) throws(PKIError) -> (ciphertext: [UInt8], whole: [UInt8]) {
+            var fields = whole
+            try fields.append(Array(signer.utf8))
+            let whole = try fields.digest()
+            do throws(CryptoError) {
+                return (try ciphertext.finish(), whole)
+            } catch {
+                throw PKIError(.internalError, "hashing failed", cause: error)
+            }
+        }
     }
 }

@@ -1,5 +1,5 @@
 internal import VaultCrypto
-package import VaultSystem
+internal import VaultSystem
 
 /// The SHA-256 of files of any length, a piece at a time.
 enum FileDigest {

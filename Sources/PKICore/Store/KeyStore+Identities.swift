@@ -130,13 +130,15 @@ extension KeyStore {
     /// What was sealed to it can never be opened again without a copy of the keys.
     /// - Throws: `keyNotFound`.
     public func deleteIdentity(_ fingerprint: Fingerprint) throws(PKIError) {
-        guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
         let name = fingerprint.fileName
-        try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
-            guard try keys.statusIfPresent(of: name) != nil else { throw Errno.noSuchFile }
+        guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
+        let isThere = try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
+            guard try keys.statusIfPresent(of: name) != nil else { return false }
             try keys.removeTree(name)
             try keys.sync()
+            return true
         }
+        guard isThere else { throw Self.notFound(fingerprint) }
     }
 
     private func readIdentity(

@@ -55,6 +55,7 @@ struct MarkdownHelp {
         case .never: "no"
         case .always: "yes"
         case .onRequest: "with an option"
+        case .onDemand: "in a clone of a part, for what it lacks"
         }
     }
 

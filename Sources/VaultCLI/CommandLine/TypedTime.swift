@@ -29,6 +29,13 @@ enum TypedTime {
         }
     }
 
+    /// A length of time in milliseconds, as in `14d`, `12h` or `2 weeks`; nil for what is none.
+    static func length(_ text: String) -> Int64? {
+        let words = text.lowercased().split(separator: " ").map(String.init)
+        guard words.last != "ago", let moment = ago(words, 0) else { return nil }
+        return -moment
+    }
+
     /// `2026-11-30` and nothing else.
     private static func isDay(_ text: String) -> Bool {
         text.utf8.count == 10 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2D }

@@ -26,6 +26,8 @@ struct Verb: Sendable {
         case never, always
         /// Only with an option that its help names.
         case onRequest = "on_request"
+        /// Only in a clone that holds a part of the vault, for what it lacks.
+        case onDemand = "on_demand"
     }
 
     /// An exit code with what it means for this verb.
@@ -94,7 +96,12 @@ struct Verb: Sendable {
 
     /// `exits`, and that a server asked for patience, which every verb that talks to one may end with.
     var allExits: [Exit] {
-        network == .never || exits.contains { $0.code == .deferred } ? exits : exits + [Exit(.deferred)]
+        var all = exits
+        if network == .onDemand, !exits.contains(where: { $0.code == .network }) {
+            all.append(Exit(.network, "contents that this clone lacks can not be fetched"))
+        }
+        if network != .never, !exits.contains(where: { $0.code == .deferred }) { all.append(Exit(.deferred)) }
+        return all.sorted { $0.code.rawValue < $1.code.rawValue }
     }
 
     /// As typed: `remote add`.

@@ -15,7 +15,8 @@ enum CatCommand {
         paragraph: """
             Prints the exact bytes of files at the head or at a revision, decrypted from the store, whatever the \
             working copy holds. With --json it tells about one file instead. FILE keeps its mode when it exists; a link \
-            is followed, and a device or FIFO is written into.
+            is followed, and a device or FIFO is written into. Contents that a clone of a part of the vault lacks are \
+            fetched, and kept.
             """,
         synopsis: ["cat [--rev REV] [-o FILE] [--data] PATH..."], options: [revision, outputFile, data],
         positionals: [
@@ -27,6 +28,7 @@ enum CatCommand {
             .init("vaultctl cat docs/plan.md", "Prints a file."),
             .init("vaultctl cat --rev HEAD~3 -o old.md docs/plan.md", "Writes an older version to a local file."),
         ],
+        network: .onDemand,
         document: .init("vaultctl/cat/1", "path, blob_id, size, content_type, sha256, data_b64 (with --data)"),
         action: .local { call in try run(call) })
 
@@ -43,18 +45,21 @@ enum CatCommand {
             throw Usage.error("with '--json' standard output is taken, so '-o' needs a file", about: [call.verb])
         }
         if let target {
-            let info = try vault.export(
-                paths[0], revision: revision, to: try call.outputFile(target))
+            let file = try call.outputFile(target)
+            let info = try call.completing(vault) { try vault.export(paths[0], revision: revision, to: file) }
             return call.isJSON ? try call.answer(FileAnswer(info: info, data: nil)) : .ok
         }
         if call.isJSON {
             var bytes: [UInt8] = []
             let keeps = call.has(data)
-            let info = try vault.read(paths[0], revision: revision) { part in
-                if keeps { part.append(to: &bytes) }
+            let info = try call.completing(vault) {
+                try vault.read(paths[0], revision: revision) { part in
+                    if keeps { part.append(to: &bytes) }
+                }
             }
             return try call.answer(FileAnswer(info: info, data: keeps ? bytes : nil))
         }
+        try call.completing(vault) { try vault.require(paths, revision: revision) }
         for path in paths {
             _ = try vault.read(path, revision: revision) { part in
                 try call.checkStop()

@@ -9,6 +9,12 @@ enum CloneCommand {
     static let bare = OptionSpec.flag(
         "--bare", help: "keep the encrypted store alone: no working copy and no key of the vault")
 
+    static let path = OptionSpec.value(
+        "--path", argument: "P", help: "hold the folder P only", repeatable: true)
+    static let depth = OptionSpec.value("--depth", argument: "N", help: "fetch N levels of commits only")
+    static let noCheckout = OptionSpec.flag(
+        "--no-checkout", help: "write no file and fetch no content; vaultctl sparse brings folders")
+
     static let keepPartial = OptionSpec.flag(
         "--keep-partial", help: "after a failure keep what was fetched, for --resume")
     static let resume = OptionSpec.flag(
@@ -23,10 +29,15 @@ enum CloneCommand {
             clone that can not commit. The server is --server, VAULTCTL_SERVER, SGIT_DEFAULT_BASE_URL or \
             server.default, and is recorded. When it fails, nothing is left behind, but for the objects that were \
             fetched when they are to be kept: they stay beside DIR until the next clone to DIR, which goes on with \
-            them under --resume and removes them otherwise.
+            them under --resume and removes them otherwise. With --path, --depth or --no-checkout only a part is fetched; \
+            what a later verb needs of the rest it gets from the server. Commits of such a clone keep what they do not \
+            hold as it is.
             """,
-        synopsis: ["clone [--server URL] [--read-only] [--bare] [--keep-partial|--resume] VAULT [DIR]"],
-        options: [readOnly, bare, keepPartial, resume],
+        synopsis: [
+            "clone [--server URL] [--read-only] [--bare] [--path P]... [--depth N] [--no-checkout] "
+                + "[--keep-partial|--resume] VAULT [DIR]"
+        ],
+        options: [readOnly, bare, path, depth, noCheckout, keepPartial, resume],
         positionals: [
             Positional("VAULT", help: "a vault id, a published read key, or '-'", required: true, secret: true),
             Positional("DIR", help: "where the clone is made: a new or empty folder", completion: .folder),
@@ -50,7 +61,20 @@ enum CloneCommand {
         changes: true,
         action: .network { call in try await run(call) })
 
+    /// The folders of `--path`, seen from the vault's root.
+    private static func scope(_ call: Call) throws -> [VaultPath] {
+        try call.arguments.all(path).map { typed in
+            let fromRoot = typed.starts(with: Array(":/".utf8)) ? Array(typed.dropFirst(2)) : typed
+            do throws(FormatError) { return try VaultPath(fromRoot) } catch {
+                throw Usage.error("option '--path' takes a folder of the vault: \(error.detail)", about: [call.verb])
+            }
+        }
+    }
+
     private static func run(_ call: Call) async throws -> ExitCode {
+        if call.has(bare), call.has(path) || call.has(noCheckout) {
+            throw Usage.error("'--bare' does not go with '--path' and '--no-checkout'", about: [call.verb])
+        }
         guard let server = try ServerChoice.new(call) else {
             throw VaultError(.remoteNotFound, "clone needs a server", hint: "--server URL names one")
         }
@@ -63,7 +87,8 @@ enum CloneCommand {
         try ServerPlace.check(server, clone: ServerPlace.real(directory, call), call)
         let options = CloneOptions(
             bare: call.has(bare), readOnly: call.has(readOnly), server: server.text,
-            keepPartial: call.has(keepPartial), resumes: call.has(resume))
+            keepPartial: call.has(keepPartial), resumes: call.has(resume), scope: try scope(call),
+            depth: try call.number(depth, least: 1), noCheckout: call.has(noCheckout))
         let key = try CloneKey(access, options: options)
         let observer = call.observer()
         let ticker = Ticker(observer)

@@ -118,15 +118,7 @@ private struct CommitAnswer: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         .record([
-            "commit": commit.map {
-                .record([
-                    "id": .id($0.id),
-                    "parents": .array($0.parents.map { .id($0) }),
-                    "message": .string($0.message),
-                    "time_ms": .integer($0.timeMs),
-                    "branch": .string(branch),
-                ])
-            } ?? .null,
+            "commit": .made(commit, on: branch),
             "added": .count(changes.added.count),
             "modified": .count(changes.modified.count),
             "deleted": .count(changes.deleted.count),

@@ -46,6 +46,7 @@ enum DiffCommand {
             .init("vaultctl diff", "What a commit would record."),
             .init("vaultctl diff --stat HEAD~5..HEAD -- docs", "How much the last five commits changed in 'docs'."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/diff/1",
             "from, to, files[\(filesMembers)], totals{files, added, modified, deleted, renamed, lines_added, lines_removed}"
@@ -69,7 +70,7 @@ enum DiffCommand {
         if call.isJSON { return try answer(call, vault, options, withPatch: style.form == .patch) }
         let text = TextRenderer(call: call)
         let teller = DiffTeller(text, try Lines(text), style)
-        try teller.tell { body in try vault.diff(options, body) }
+        try call.completing(vault) { try teller.tell { body in try vault.diff(options, body) } }
         return call.has(exitCode) && teller.count > 0 ? .negative : .ok
     }
 
@@ -108,11 +109,13 @@ enum DiffCommand {
         var files: [JSONValue] = []
         var stat = DiffStat()
         stat.keepsRows = false
-        let ends = try vault.diff(options) { file in
-            try call.checkStop()
-            stat.add(file)
-            files.append(file.jsonValue(withPatch: withPatch))
-            return true
+        let ends = try call.completing(vault) {
+            try vault.diff(options) { file in
+                try call.checkStop()
+                stat.add(file)
+                files.append(file.jsonValue(withPatch: withPatch))
+                return true
+            }
         }
         let exit: ExitCode = call.has(exitCode) && !files.isEmpty ? .negative : .ok
         let members: [JSONMember] = .record([

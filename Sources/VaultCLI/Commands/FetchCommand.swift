@@ -3,13 +3,21 @@ internal import VaultFormat
 
 /// The verb `vaultctl fetch`.
 enum FetchCommand {
+    static let all = OptionSpec.flag("--all", help: "every branch of the vault")
+    static let prune = OptionSpec.flag("--prune", help: "forget branches that the remote does not have any more")
+    static let unshallow = OptionSpec.flag("--unshallow", help: "in a clone with --depth: all history")
+    static let deepen = OptionSpec.value("--deepen", argument: "N", help: "in a clone with --depth: N more levels")
+    static let verify = OptionSpec.flag("--verify", help: "check the signatures of the commits that come")
+
     static let verb = Verb(
         words: ["fetch"], group: .share, summary: "get the remote's commits, change nothing here",
         paragraph: """
             Reads the remote's branches and gets the objects they lead to. Neither the branch of this clone nor the \
-            working copy changes; 'origin/BRANCH' then names what was found.
+            working copy changes; 'origin/BRANCH' then names what was found. A branch that went back behind what was \
+            seen of it before is told as such.
             """,
-        synopsis: ["fetch"],
+        synopsis: ["fetch [--all] [--prune] [--unshallow | --deepen N] [--verify]"],
+        options: [all, prune, unshallow, deepen, verify],
         exits: [
             .init(.ok), .init(.notFound, "no server is known"), .init(.auth), .init(.network), .init(.integrity),
             .init(.deferred),
@@ -18,18 +26,34 @@ enum FetchCommand {
             .init("vaultctl fetch", "Gets what is new."),
             .init("vaultctl fetch --remote backup", "From another saved remote."),
         ],
-        network: .always, document: .init("vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes"),
+        network: .always,
+        document: .init(
+            "vaultctl/fetch/1", "refs[{branch,old,new,rewind}], objects, bytes, pruned[], boundary[]"),
         changes: true,
         action: .network { call in try await run(call) })
 
     private static func run(_ call: Call) async throws -> ExitCode {
+        guard !call.has(unshallow) || !call.has(deepen) else {
+            throw Usage.error("options '--unshallow' and '--deepen' exclude each other", about: [call.verb])
+        }
+        let options = FetchOptions(
+            all: call.has(all), prunes: call.has(prune), unshallow: call.has(unshallow),
+            deepen: try call.number(deepen, least: 1), verifies: call.has(verify))
         let vault = try VaultPlace.open(call)
         let server = try ServerChoice.existing(call, vault)
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
         let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
-        return try call.answer(FetchAnswer(result: try await vault.fetch(from: remote, observer: observer)))
+        let result = try await vault.fetch(from: remote, options, observer: observer)
+        for ref in result.refs where ref.isRewind {
+            let branch = TextSafety.line(ref.branch)
+            call.messages.warning(
+                ref.new == nil
+                    ? "the remote does not have the branch \(branch) any more"
+                    : "the branch \(branch) of the remote went back; vaultctl pull --accept-rewind takes its new state")
+        }
+        return try call.answer(FetchAnswer(result: result))
     }
 }
 
@@ -39,7 +63,8 @@ private struct FetchAnswer: Rendered {
 
     func writeText(to text: TextRenderer) throws {
         let moved = result.refs.filter { $0.old != $0.new }
-        guard !moved.isEmpty else { return try text.line("Nothing new") }
+        for branch in result.pruned { try text.line("\(TextSafety.line(branch)): forgotten") }
+        guard !moved.isEmpty || result.objects > 0 else { return try text.line("Nothing new") }
         for ref in moved {
             let range = "\(text.short(ref.old))..\(text.short(ref.new))"
             try text.line("\(TextSafety.line(ref.branch)): \(range)\(ref.isRewind ? " (went back)" : "")")
@@ -58,6 +83,8 @@ private struct FetchAnswer: Rendered {
                 }),
             "objects": .count(result.objects),
             "bytes": .integer(result.bytes),
+            "pruned": .strings(result.pruned),
+            "boundary": .array(result.boundary.map { .id($0) }),
         ])
     }
 }

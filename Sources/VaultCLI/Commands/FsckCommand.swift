@@ -29,7 +29,7 @@ enum FsckCommand {
             "vaultctl/fsck/1",
             "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
                 + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], dangling, "
-                + "signatures{verified,bad[],unsigned,no_key}, repaired[], unrepaired[]"),
+                + "signatures{verified,bad[],unsigned,no_key}, repaired[], unrepaired[], absent"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -73,6 +73,7 @@ private struct FsckAnswer: Rendered {
         for id in report.unrepaired where !report.repaired.isEmpty {
             try text.line("not repaired: \(TextSafety.line(id))")
         }
+        if report.absent > 0 { try text.line("Left at the remote: \(text.counted(report.absent, "object"))") }
         try text.line(report.isClean ? "Clean" : "Damage found")
     }
 
@@ -110,6 +111,7 @@ private struct FsckAnswer: Rendered {
             ]),
             "repaired": .strings(report.repaired),
             "unrepaired": .strings(report.unrepaired),
+            "absent": .count(report.absent),
         ])
     }
 

@@ -5,7 +5,7 @@ internal import VaultFormat
 enum ListCommand {
     static let recursive = OptionSpec.flag("-r", help: "also what is in the folders below")
     static let long = OptionSpec.flag("-l", help: "with size and content type")
-    static let tree = OptionSpec.flag("--tree", help: "as a tree, names indented by their depth")
+    static let tree = OptionSpec.flag("--tree", help: "as a tree, with the folders below")
     static let revision = OptionSpec.value(
         "--rev", argument: "REV", help: "as it was at a revision", completion: .revision)
     static let ids = OptionSpec.flag("--ids", help: "with the ids of blobs and trees")
@@ -17,7 +17,8 @@ enum ListCommand {
         paragraph: """
             Lists the entries of a folder (default: the current one) at the head or at a revision, from the encrypted \
             store, whatever the working copy holds. Folders end in '/'. Paths are told from the current directory, as \
-            other verbs take them; with --json from the vault's root.
+            other verbs take them; with --json from the vault's root. With -l and --tree 'not here' marks files whose \
+            content a clone of a part of the vault has not fetched.
             """,
         synopsis: ["ls [-r] [-l] [--tree] [--rev REV] [--ids] [--porcelain | -z] [PATH]"],
         options: [recursive, long, tree, revision, ids, porcelain, zero],
@@ -35,7 +36,7 @@ enum ListCommand {
         let typed = PathArgument(call: call, root: vault.rootPath)
         let folder = try typed.path(call.arguments.allPositionals.first ?? Array(".".utf8))
         let entries = try vault.list(
-            folder, recursive: call.has(recursive) || call.has(tree),
+            folder, recursive: call.has(recursive) || call.has(tree), withFolders: call.has(tree),
             revision: try call.arguments.last(revision).map { try call.revision($0) })
         var style = ListAnswer.Style()
         style.isLong = call.has(long)
@@ -72,7 +73,7 @@ struct ListAnswer: Rendered {
                 let head = "\(entry.kind.rawValue)\t\(size)\t\(entry.objectID.text)\t"
                 try output.write(Array(head.utf8) + TextSafety.path(name(entry)) + [UInt8(ascii: "\n")])
             }
-        case .tree: try writeTree(to: output)
+        case .tree: try TreeDrawing(entries: entries, base: base, style: style).write(to: text)
         case .plain: try writePlain(to: text)
         }
     }
@@ -87,20 +88,12 @@ struct ListAnswer: Rendered {
                 let type = entry.contentType.map(TextSafety.line) ?? "-"
                 head += TextLayout.padded("", to: width - size.count) + "\(size)  \(TextLayout.padded(type, to: 24))  "
             }
-            try text.call.output.write(Array(head.utf8) + TextSafety.path(name(entry)) + [UInt8(ascii: "\n")])
+            let end = style.isLong ? mark(entry) : []
+            try text.call.output.write(Array(head.utf8) + TextSafety.path(name(entry)) + end + [UInt8(ascii: "\n")])
         }
     }
 
-    private func writeTree(to output: Output) throws {
-        let baseDepth = base.map { $0.bytes.count { $0 == UInt8(ascii: "/") } + 1 } ?? 0
-        for entry in entries {
-            let depth = entry.path.bytes.count { $0 == UInt8(ascii: "/") } - baseDepth
-            let start = entry.path.bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
-            let last = Array(entry.path.bytes[start...]) + (entry.kind == .folder ? [UInt8(ascii: "/")] : [])
-            let indent = [UInt8](repeating: UInt8(ascii: " "), count: max(0, depth) * 2)
-            try output.write(indent + TextSafety.path(last) + [UInt8(ascii: "\n")])
-        }
-    }
+    private func mark(_ entry: ListEntry) -> [UInt8] { Array((entry.isLocal ? "" : "  (not here)").utf8) }
 
     private func name(_ entry: ListEntry) -> [UInt8] {
         let path = entry.path.bytes + (entry.kind == .folder ? [UInt8(ascii: "/")] : [])

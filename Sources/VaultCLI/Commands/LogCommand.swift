@@ -56,6 +56,7 @@ enum LogCommand {
             .init("vaultctl log --oneline origin/current..HEAD -- docs", "Commits not pushed yet that change 'docs'."),
             .init("vaultctl log --graph --since 2w --grep '^Fix' -i", "Fixes of the last two weeks."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/log/1",
             "commits[{id, parents[], tree, subject, message, time_ms, branch_id, author{name,key_id}, signature, "
@@ -67,6 +68,8 @@ enum LogCommand {
         var options = try options(call)
         let vault = try VaultPlace.open(call)
         options.paths = try PathArgument(call: call, root: vault.rootPath).paths(call.arguments.separated) ?? []
+        let withFiles = call.has(stat) || call.has(patch)
+        try call.completing(vault) { try vault.requireLog(options, withFiles: withFiles) }
         let count = call.isJSON ? try answer(call, vault, options) : try tell(call, vault, options)
         return call.has(exitCode) && count == 0 ? .negative : .ok
     }
@@ -105,8 +108,11 @@ enum LogCommand {
         let showsFiles = style.form != nil || style.showsStat
         let isShort = call.has(oneline)
         var count = 0
+        let known = Set(try vault.historyEnds())
+        var ends: [String] = []
         try vault.log(options) { entry in
             try call.checkStop()
+            if known.contains(entry.commit.id) { ends.append(text.short(entry.commit.id)) }
             // The line between two commits still belongs to the graph of the one above it.
             if count > 0, !isShort { try lines.line("") }
             if count > 0 { try lines.end() }
@@ -127,7 +133,16 @@ enum LogCommand {
             return true
         }
         try lines.end()
+        if !ends.isEmpty {
+            call.messages.note("history ends here at \(ends[0]); vaultctl fetch --unshallow gets what is before it")
+        }
         return count
+    }
+
+    /// Of the commits told those whose parents were not fetched.
+    private static func ends(_ vault: Vault, _ commits: [JSONValue]) throws -> [JSONValue] {
+        let ends = Set(try vault.historyEnds().map(\.text))
+        return commits.compactMap { $0["id"] }.filter { $0.text.map { ends.contains($0) } ?? false }
     }
 
     private static func answer(_ call: Call, _ vault: Vault, _ asked: LogOptions) throws -> Int {
@@ -153,7 +168,7 @@ enum LogCommand {
         let truncated = asked.limit.map { commits.count > $0 } ?? false
         if truncated { call.has(reverse) ? commits.removeFirst(1) : commits.removeLast(1) }
         let members: [JSONMember] = .record([
-            "commits": .array(commits), "truncated": .bool(truncated), "boundary": .array([]),
+            "commits": .array(commits), "truncated": .bool(truncated), "boundary": .array(try ends(vault, commits)),
         ])
         let exit: ExitCode = call.has(exitCode) && commits.isEmpty ? .negative : .ok
         try call.output.write(JSONDocument.result(schema: call.verb.document.schema, exit: exit, members: members))

@@ -35,6 +35,7 @@ enum MergeCommand {
             .init("vaultctl merge drafts", "Merges the branch drafts."),
             .init("vaultctl merge --abort", "Goes back to where the merge began."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/merge/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
@@ -55,13 +56,15 @@ enum MergeCommand {
             .map { try CommitMessage.checked(try call.text($0, of: "the message")) }
         let vault = try VaultPlace.open(call)
         if call.has(abort) {
-            return try call.answer(AbortAnswer(restored: try vault.abortMerge(observer: call.observer())))
+            let restored = try call.completing(vault) { try vault.abortMerge(observer: call.observer()) }
+            return try call.answer(AbortAnswer(restored: restored))
         }
         if call.has(proceed) { return try finish(vault, text, call) }
         let options = MergeOptions(
             fastForward: call.has(fastForward) ? .only : call.has(noFastForward) ? .never : .whenPossible,
             message: text, mergesTexts: try call.settings().flag(.mergeText) && !call.has(PullCommand.noTextMerge))
-        let result = try vault.merge(try call.revision(revisions[0]), options, observer: call.observer())
+        let revision = try call.revision(revisions[0])
+        let result = try call.completing(vault) { try vault.merge(revision, options, observer: call.observer()) }
         return try PullAnswer(result: result).give(call)
     }
 

@@ -82,7 +82,7 @@ struct PullAnswer: Rendered {
         try text.changes(result.changes, indent: 1)
         if !result.keptDirty.isEmpty {
             try text.line("Uncommitted work kept:")
-            for path in result.keptDirty { try text.path("M", path.bytes, as: .changed, indent: 2) }
+            try text.kept(result.kept, indent: 2)
         }
         try text.notStored(result.notWritten)
     }

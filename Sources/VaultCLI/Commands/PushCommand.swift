@@ -13,6 +13,8 @@ enum PushCommand {
     static let setDefault = OptionSpec.flag("--set-default", help: "record the server of this run as the vault's")
     static let pull = OptionSpec.flag("--pull", help: "when the remote moved, merge and try again")
     static let requireClean = OptionSpec.flag("--require-clean", help: "refuse when there is something to commit")
+    static let repair = OptionSpec.flag(
+        "--repair", help: "first ask what the remote's branches reach and it lost, and put that back")
     static let dryRun = OptionSpec.flag("--dry-run", help: "tell what would be sent, send nothing")
 
     static let verb = Verb(
@@ -24,20 +26,24 @@ enum PushCommand {
             """,
         synopsis: [
             "push [--branch-only] [--force-with-lease[=REV]] [--force] [--set-default] [--pull] [--require-clean] "
-                + "[--dry-run]"
+                + "[--repair] [--dry-run]"
         ],
-        options: [branchOnly, lease, force, setDefault, pull, requireClean, dryRun],
+        options: [branchOnly, lease, force, setDefault, pull, requireClean, repair, dryRun],
         exits: [
             .init(.ok), .init(.notFound, "no server is known"), .init(.conflict, "with --pull"),
             .init(.rejected, "the remote moved"), .init(.auth), .init(.network), .init(.integrity), .init(.refused),
-            .init(.unsupported), .init(.deferred),
+            .init(.partial, "--repair, and this clone of a part lacks something too"), .init(.unsupported),
+            .init(.deferred),
         ],
         examples: [
             .init("vaultctl push", "Publishes what was committed."),
             .init("vaultctl push --server /srv/vaults/notes --set-default", "Publishes to a folder and records it."),
         ],
         network: .always,
-        document: .init("vaultctl/push/1", "result, branch, old, new, commits, objects, bytes, retries, dry_run"),
+        document: .init(
+            "vaultctl/push/1",
+            "result, branch, old, new, commits, objects, bytes, retries, dry_run, repaired[], "
+                + "repair_missing[]"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -45,20 +51,29 @@ enum PushCommand {
         if call.has(force), call.has(lease) {
             throw Usage.error("options '--force' and '--force-with-lease' exclude each other", about: [call.verb])
         }
+        if call.has(repair), call.has(dryRun) {
+            throw Usage.error("options '--repair' and '--dry-run' exclude each other", about: [call.verb])
+        }
         let vault = try VaultPlace.open(call)
         let server = try ServerChoice.existing(call, vault)
         var options = PushOptions(
             force: call.has(force), branchOnly: call.has(branchOnly), requireClean: call.has(requireClean),
             dryRun: call.has(dryRun))
-        options.pullFirst = try call.has(pull) || call.settings().flag(.autoPull)
+        let settings = try call.settings()
+        options.pullFirst = call.has(pull) || settings.flag(.autoPull)
+        options.mergesTexts = settings.flag(.mergeText)
         options.lease = try leased(call, vault)
         let observer = call.observer()
         let ticker = Ticker(observer)
         defer { ticker.stop() }
         let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
+        let repaired = call.has(repair) ? try await vault.repairRemote(remote, observer: observer) : RemoteRepair()
         let result = try await vault.push(to: remote, options, observer: observer)
         if call.has(setDefault), !options.dryRun { try record(server, call, vault) }
-        return try call.answer(PushAnswer(result: result, server: server, isPlan: options.dryRun))
+        // What a clone of a part of the vault does not hold either, it can not put back.
+        return try call.answer(
+            PushAnswer(result: result, server: server, isPlan: options.dryRun, repaired: repaired),
+            exit: repaired.missing.isEmpty ? .ok : .partial)
     }
 
     /// The head that the remote has to have, if one was named.
@@ -86,9 +101,16 @@ private struct PushAnswer: Rendered {
     let result: PushResult
     let server: ServerAddress
     let isPlan: Bool
+    let repaired: RemoteRepair
 
     func writeText(to text: TextRenderer) throws {
         let place = Redaction.redacted(TextSafety.line(server.text))
+        if !repaired.restored.isEmpty {
+            try text.line(
+                "Put back \(text.counted(repaired.restored.count, "object")) that \(place) had lost, "
+                    + text.size(repaired.bytes))
+        }
+        for id in repaired.missing { try text.line("\(try text.coloured("missing", .bad)) \(id.text), here as well") }
         let sizes =
             "\(text.counted(result.commits, "commit")), \(text.counted(result.objects, "object")), "
             + text.size(result.bytes)
@@ -113,6 +135,8 @@ private struct PushAnswer: Rendered {
             "bytes": .integer(result.bytes),
             "retries": .count(result.retries),
             "dry_run": .bool(isPlan),
+            "repaired": .strings(repaired.restored),
+            "repair_missing": .array(repaired.missing.map { .id($0) }),
         ])
     }
 }

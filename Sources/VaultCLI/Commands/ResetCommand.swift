@@ -27,6 +27,7 @@ enum ResetCommand {
             .init("vaultctl reset HEAD~1", "Takes the last commit apart and keeps its work."),
             .init("vaultctl reset --hard -y", "Back to the head; edits go into a stash."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/reset/1",
             "old, new, stash or null, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}]"),
@@ -49,7 +50,9 @@ enum ResetCommand {
                 options.stashesEdits = true
             }
         }
-        let result = try vault.reset(to: revision, options, observer: call.observer())
+        let result = try call.completing(vault) {
+            try vault.reset(to: revision, options, observer: call.observer())
+        }
         return try call.answer(
             HeadMoveAnswer(words: "Reset to", result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
     }
@@ -77,12 +80,16 @@ enum UndoCommand {
         examples: [
             .init("vaultctl undo", "Takes the last commit back."), .init("vaultctl undo -v", "And tells the files."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/undo/1",
             "old, new, stash (null), added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}]"),
         changes: true,
         action: .local { call in
-            let result = try VaultPlace.open(call).undo(force: call.has(force), observer: call.observer())
+            let vault = try VaultPlace.open(call)
+            let result = try call.completing(vault) {
+                try vault.undo(force: call.has(force), observer: call.observer())
+            }
             return try call.answer(
                 HeadMoveAnswer(words: "Back at", result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
         })

@@ -39,6 +39,7 @@ enum ResolveCommand {
             .init("vaultctl resolve --theirs notes/plan.md", "Takes the other side's file."),
             .init("vaultctl resolve --mark notes/plan.md", "Takes the file as edited by hand."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/resolve/1",
             "conflicts[{path,kind,base{blob_id,size},ours{},theirs{},verdict,resolved}], left; with --show and --json: "
@@ -80,7 +81,9 @@ enum ResolveCommand {
         } else {
             choice = call.has(union) ? .union : .workingFile
         }
-        let decided = try vault.resolve(choice, paths: call.has(all) ? nil : paths, observer: call.observer())
+        let decided = try call.completing(vault) {
+            try vault.resolve(choice, paths: call.has(all) ? nil : paths, observer: call.observer())
+        }
         return try answer(decided, true, call, exit: .ok)
     }
 
@@ -113,14 +116,18 @@ enum ResolveCommand {
             throw Usage.error("'--show' takes base, ours or theirs, and one PATH", about: [call.verb])
         }
         guard call.isJSON else {
-            try vault.conflictContent(paths[0], side: side) { part in
-                try call.checkStop()
-                try call.output.write(bytes: part)
+            try call.completing(vault) {
+                try vault.conflictContent(paths[0], side: side) { part in
+                    try call.checkStop()
+                    try call.output.write(bytes: part)
+                }
             }
             return .ok
         }
         var bytes: [UInt8] = []
-        try vault.conflictContent(paths[0], side: side) { part in part.append(to: &bytes) }
+        try call.completing(vault) {
+            try vault.conflictContent(paths[0], side: side) { part in part.append(to: &bytes) }
+        }
         return try call.answer(SideAnswer(path: paths[0], side: side, bytes: bytes))
     }
 }

@@ -29,6 +29,7 @@ enum RestoreCommand {
             .init("vaultctl restore notes/plan.md", "Brings a deleted file back."),
             .init("vaultctl restore --source HEAD~3 --discard notes", "A folder as it was three commits ago."),
         ],
+        network: .onDemand,
         document: .init("vaultctl/restore/1", "written[], kept[], missing[], not_written[{path,reason}]"),
         changes: true,
         action: .local { call in try run(call) })
@@ -44,7 +45,9 @@ enum RestoreCommand {
         if let revision = call.arguments.last(source) { from = .revision(try call.revision(revision)) }
         if call.has(ResolveCommand.ours) { from = .ours }
         if call.has(ResolveCommand.theirs) { from = .theirs }
-        let result = try vault.restore(paths, from: from, discards: call.has(discard), observer: call.observer())
+        let result = try call.completing(vault) {
+            try vault.restore(paths, from: from, discards: call.has(discard), observer: call.observer())
+        }
         guard paths.isEmpty || result.missing.count < paths.count else {
             throw VaultError(
                 .pathNotFound, "\(result.missing[0]) is not in the commit", path: result.missing[0].description)

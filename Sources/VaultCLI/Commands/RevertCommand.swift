@@ -27,6 +27,7 @@ enum RevertCommand {
             .init("vaultctl revert HEAD", "Takes the last commit back."),
             .init("vaultctl revert -m 'Not yet' 31d325cdbe64", "Takes back an earlier one."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/revert/1",
             "commit{id,parents[],message,time_ms,branch} or null (exit 1), added[], modified[], deleted[], kept_dirty[], "
@@ -38,8 +39,11 @@ enum RevertCommand {
         let text = try call.arguments.last(message)
             .map { try CommitMessage.checked(try call.text($0, of: "the message")) }
         if let text, CommitMessage.isBlank(text) { throw Usage.error("the message is empty", about: [call.verb]) }
-        let result = try VaultPlace.open(call)
-            .revert(try call.revision(call.arguments.allPositionals[0]), message: text, observer: call.observer())
+        let revision = try call.revision(call.arguments.allPositionals[0])
+        let vault = try VaultPlace.open(call)
+        let result = try call.completing(vault) {
+            try vault.revert(revision, message: text, observer: call.observer())
+        }
         let exit: ExitCode = result.commit == nil ? .negative : result.notWritten.isEmpty ? .ok : .partial
         return try call.answer(RevertAnswer(result: result), exit: exit)
     }
@@ -58,12 +62,7 @@ private struct RevertAnswer: Rendered {
 
     func jsonMembers() -> [JSONMember] {
         .record([
-            "commit": result.commit.map {
-                .record([
-                    "id": .id($0.id), "parents": .array($0.parents.map { .id($0) }), "message": .string($0.message),
-                    "time_ms": .integer($0.timeMs), "branch": .string(result.branch),
-                ])
-            } ?? .null,
+            "commit": .made(result.commit, on: result.branch),
             "added": .paths(result.changes.added), "modified": .paths(result.changes.modified),
             "deleted": .paths(result.changes.deleted), "kept_dirty": .paths(result.keptDirty),
             "not_written": .skipped(result.notWritten),

@@ -19,6 +19,7 @@ enum ShowCommand {
             .init("vaultctl show --stat HEAD~1", "The commit before the last, and how much it changed."),
             .init("vaultctl show HEAD~1:docs/plan.md", "A file as it was then."),
         ],
+        network: .onDemand,
         document: .init(
             "vaultctl/show/1",
             "for a commit: the members of a log entry, files[\(DiffCommand.filesMembers)], "
@@ -29,10 +30,11 @@ enum ShowCommand {
     private static func run(_ call: Call) throws -> ExitCode {
         let spec = try call.arguments.allPositionals.first.map { try call.revision($0) } ?? "HEAD"
         let vault = try VaultPlace.open(call)
-        switch try vault.show(spec, checkSignature: true) {
-        case .commit(let entry): return try show(call, entry, nil)
-        case .tag(let tag, let entry): return try show(call, entry, tag)
+        switch try call.completing(vault, { try vault.show(spec, checkSignature: true) }) {
+        case .commit(let entry): return try show(call, vault, entry, nil)
+        case .tag(let tag, let entry): return try show(call, vault, entry, tag)
         case .file(let path, let commit):
+            try call.completing(vault) { try vault.require([path], revision: commit.text) }
             if call.isJSON {
                 let info = try vault.read(path, revision: commit.text) { _ in }
                 return try call.answer(FileAnswer(info: info, data: nil))
@@ -45,7 +47,10 @@ enum ShowCommand {
         }
     }
 
-    private static func show(_ call: Call, _ entry: LogEntry, _ tag: TagInfo?) throws -> ExitCode {
+    private static func show(
+        _ call: Call, _ vault: Vault, _ entry: LogEntry, _ tag: TagInfo?
+    ) throws -> ExitCode {
+        try call.completing(vault) { try entry.requireFiles() }
         let showsPatch = !call.has(stat) || call.has(patch)
         guard !call.isJSON else {
             var files: [JSONValue] = []

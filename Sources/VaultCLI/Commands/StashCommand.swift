@@ -31,10 +31,11 @@ enum StashCommand {
             .init("vaultctl stash", "Puts all work aside."),
             .init("vaultctl stash push -m 'half a plan'", "And says what it is."),
         ],
-        document: document, isDefault: true, changes: true,
+        network: .onDemand, document: document, isDefault: true, changes: true,
         action: .local { call in
             let text = try call.arguments.last(message).map { try call.text($0, of: "the message") }
-            let made = try VaultPlace.open(call).stash(message: text, observer: call.observer())
+            let vault = try VaultPlace.open(call)
+            let made = try call.completing(vault) { try vault.stash(message: text, observer: call.observer()) }
             let code = try call.answer(
                 StashAnswer(words: "Stashed", stashes: made.map { [$0] } ?? [], none: "Nothing to stash"),
                 exit: made == nil ? .negative : .ok)
@@ -94,7 +95,7 @@ enum StashCommand {
         examples: [
             .init("vaultctl stash pop", "Brings the newest back."), .init("vaultctl stash pop 1", "The one before."),
         ],
-        document: applied, changes: true, action: .local { call in try apply(call, drop: true) })
+        network: .onDemand, document: applied, changes: true, action: .local { call in try apply(call, drop: true) })
 
     private static let apply = Verb(
         words: ["stash", "apply"], group: .undo, summary: "bring stashed work back and keep the stash",
@@ -103,7 +104,7 @@ enum StashCommand {
         examples: [
             .init("vaultctl stash apply", "Applies the newest."), .init("vaultctl stash apply 1", "The one before."),
         ],
-        document: applied, changes: true, action: .local { call in try apply(call, drop: false) })
+        network: .onDemand, document: applied, changes: true, action: .local { call in try apply(call, drop: false) })
 
     private static let drop = Verb(
         words: ["stash", "drop"], group: .undo, summary: "delete a stash",
@@ -137,7 +138,11 @@ enum StashCommand {
     }
 
     private static func apply(_ call: Call, drop: Bool) throws -> ExitCode {
-        let result = try VaultPlace.open(call).applyStash(try chosen(call), drop: drop, observer: call.observer())
+        let vault = try VaultPlace.open(call)
+        let number = try chosen(call)
+        let result = try call.completing(vault) {
+            try vault.applyStash(number, drop: drop, observer: call.observer())
+        }
         return try call.answer(
             StashAnswer(
                 words: result.isDropped ? "Brought back and dropped" : "Brought back", stashes: [result.stash],

@@ -50,13 +50,14 @@ enum StatusCommand {
         defer { ticker.stop() }
         let remote = try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
         _ = try await vault.fetch(from: remote, observer: observer)
-        return try report(call, vault)
+        return try report(call, vault, asked: server.text)
     }
 
-    private static func report(_ call: Call, _ vault: Vault) throws -> ExitCode {
+    /// * `asked`: The address of the remote that was asked.
+    private static func report(_ call: Call, _ vault: Vault, asked: String? = nil) throws -> ExitCode {
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try typed.paths(call.arguments.allPositionals) ?? []
-        var report = try vault.status(StatusOptions(paths: paths, includeIgnored: call.has(ignored)))
+        var report = try vault.status(StatusOptions(paths: paths, includeIgnored: call.has(ignored), remoteURL: asked))
         report.restrictLeftOut(to: paths)
         if let lost = report.overwrittenHead {
             call.messages.warning("another program moved the head; commit \(lost.text) is no longer part of the branch")

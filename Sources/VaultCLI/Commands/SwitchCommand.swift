@@ -53,9 +53,13 @@ enum SwitchCommand {
                 try ServerChoice.existing(call, vault), vaultID: vault.vaultID, call: call, vault: vault)
             _ = try await vault.fetchBranch(name, from: remote, observer: call.observer())
         }
-        let result = try vault.switchBranch(
-            to: name, creating: call.has(create), from: try call.arguments.last(from).map { try call.revision($0) },
-            observer: call.observer())
+        let start = try call.arguments.last(from).map { try call.revision($0) }
+        var creates = call.has(create)
+        let result = try call.completing(vault) {
+            // The branch stands once it was made, also when its files were not here yet.
+            defer { creates = false }
+            return try vault.switchBranch(to: name, creating: creates, from: start, observer: call.observer())
+        }
         return try call.answer(
             SwitchAnswer(result: result), exit: result.notWritten.isEmpty ? .ok : .partial)
     }
@@ -68,7 +72,7 @@ private struct SwitchAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         try text.line("On branch \(TextSafety.line(result.branch)) at \(text.short(result.head))")
         if text.isVerbose { try text.changes(result.changes, indent: 1) }
-        for path in result.keptDirty { try text.path("M", path.bytes, as: .changed, indent: 1) }
+        try text.kept(result.kept, indent: 1)
         try text.notStored(result.notWritten)
     }
 

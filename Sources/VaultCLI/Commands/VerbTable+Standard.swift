@@ -6,12 +6,12 @@ extension VerbTable {
             InitCommand.verb, CloneCommand.verb,
             StatusCommand.verb, CommitCommand.verb, DiffCommand.verb, LogCommand.verb, ShowCommand.verb,
             ListCommand.verb, CatCommand.verb, WriteCommand.verb, RemoveCommand.verb, MoveCommand.verb,
-            CheckIgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
+            CheckIgnoreCommand.verb, IgnoreCommand.verb, RestoreCommand.verb, ResetCommand.verb, UndoCommand.verb, ReflogCommand.verb,
             RevertCommand.verb,
             BranchCommand.verb, SwitchCommand.verb, MergeCommand.verb, ResolveCommand.verb,
             PushCommand.verb, PullCommand.verb, FetchCommand.verb,
-        ] + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
-            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb,
+        ] + SparseCommand.verbs + StashCommand.verbs + RemoteCommand.verbs + ServeCommand.verbs + [
+            InfoCommand.verb, DoctorCommand.verb, FsckCommand.verb, GarbageCommand.verb, DestroyCommand.verb,
         ]
             + KeysCommand.verbs + PkiCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])

@@ -74,3 +74,14 @@ extension [JSONMember] {
         ])
     }
 }
+
+extension JSONValue {
+    /// A commit that was just made; null where there is none.
+    static func made(_ commit: CommitInfo?, on branch: String) -> JSONValue {
+        guard let commit else { return .null }
+        return .record([
+            "id": .id(commit.id), "parents": .array(commit.parents.map { .id($0) }),
+            "message": .string(commit.message), "time_ms": .integer(commit.timeMs), "branch": .string(branch),
+        ])
+    }
+}

@@ -48,6 +48,16 @@ struct TextRenderer {
         for deleted in changes.deleted { try path("D", told(deleted), as: .bad, indent: indent) }
     }
 
+    /// Uncommitted work that a verb let be, sorted by path, each with the mark that `status` gives it.
+    func kept(_ changes: Changes, indent: Int) throws {
+        let marked =
+            changes.added.map { ($0, "?", Colour.Tone.bad) } + changes.modified.map { ($0, "M", .changed) }
+            + changes.deleted.map { ($0, "D", .bad) }
+        for (kept, mark, tone) in marked.sorted(by: { $0.0 < $1.0 }) {
+            try path(mark, kept.bytes, as: tone, indent: indent)
+        }
+    }
+
     /// How long ago a moment was, in words: `3 h ago`.
     func age(ofMs moment: Int64) -> String {
         let seconds = max(0, (call.surroundings.vault.clock.nowMs - moment) / 1000)

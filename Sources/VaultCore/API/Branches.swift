@@ -28,8 +28,10 @@ public struct SwitchResult: Sendable {
     public var head: ObjectID?
     /// What changed in the working copy.
     public var changes: Changes
-    /// Uncommitted edits that were taken along.
-    public var keptDirty: [VaultPath]
+    /// Uncommitted work that was taken along; `added` are untracked files.
+    public var kept: Changes
+    /// The paths of `kept`, sorted.
+    public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
 }

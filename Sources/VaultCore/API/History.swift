@@ -92,6 +92,13 @@ public struct LogEntry: Sendable {
     public func files(_ options: DiffOptions = DiffOptions(), _ body: (FileDiff) throws -> Bool) throws {
         try comparer.compare(comparer.items(of: commit.id, below: options.paths), options, body)
     }
+
+    /// Refuses where `files` would need contents that are not here; `Vault.completing` fetches them.
+    ///
+    /// - Throws: `objectMissing`.
+    public func requireFiles(_ options: DiffOptions = DiffOptions()) throws {
+        try comparer.require(comparer.items(of: commit.id, below: options.paths))
+    }
 }
 
 /// How the lines between commits are drawn beside one of them.

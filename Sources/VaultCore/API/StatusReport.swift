@@ -30,6 +30,8 @@ public struct Changes: Sendable, Equatable {
     public var isEmpty: Bool { added.isEmpty && modified.isEmpty && deleted.isEmpty }
     /// The number of paths.
     public var count: Int { added.count + modified.count + deleted.count }
+    /// All of them, sorted.
+    public var paths: [VaultPath] { (added + modified + deleted).sorted() }
 }
 
 /// An entry of the working copy that a commit leaves out.
@@ -154,9 +156,12 @@ public struct StatusOptions: Sendable {
     public var paths: [VaultPath]
     /// Fill `StatusReport.ignored`.
     public var includeIgnored: Bool
+    /// Compare with what is known of this address instead of with the recorded remote.
+    public var remoteURL: String?
 
     /// Makes one from its parts.
-    public init(paths: [VaultPath] = [], includeIgnored: Bool = false) {
+    public init(paths: [VaultPath] = [], includeIgnored: Bool = false, remoteURL: String? = nil) {
+        self.remoteURL = remoteURL
         self.paths = paths
         self.includeIgnored = includeIgnored
     }

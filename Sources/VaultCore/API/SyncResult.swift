@@ -45,12 +45,21 @@ public struct CloneOptions: Sendable {
     public var keepPartial: Bool
     /// Go on with what an interrupted clone to the same place left, also one that was killed; implies `keepPartial`.
     public var resumes: Bool
+    /// Hold these folders only; empty means the whole vault.
+    public var scope: [VaultPath]
+    /// Fetch no more than so many levels of commits; nil means all history.
+    public var depth: Int?
+    /// Fetch history and folders, and put no file into the working copy; contents come when they are wanted.
+    public var noCheckout: Bool
 
     /// Makes one from its parts.
     public init(
         bare: Bool = false, readOnly: Bool = false, server: String? = nil, keepPartial: Bool = false,
-        resumes: Bool = false
+        resumes: Bool = false, scope: [VaultPath] = [], depth: Int? = nil, noCheckout: Bool = false
     ) {
+        self.scope = scope
+        self.depth = depth
+        self.noCheckout = noCheckout
         self.resumes = resumes
         self.bare = bare
         self.readOnly = readOnly
@@ -103,12 +112,15 @@ public struct PushOptions: Sendable {
     public var requireClean: Bool
     /// Only tell what would be sent.
     public var dryRun: Bool
+    /// With `pullFirst`: merge texts that both sides changed line by line.
+    public var mergesTexts: Bool
 
     /// Makes one from its parts.
     public init(
         pullFirst: Bool = false, force: Bool = false, lease: ObjectID?? = nil, branchOnly: Bool = false,
-        requireClean: Bool = false, dryRun: Bool = false
+        requireClean: Bool = false, dryRun: Bool = false, mergesTexts: Bool = true
     ) {
+        self.mergesTexts = mergesTexts
         self.pullFirst = pullFirst
         self.force = force
         self.lease = lease
@@ -189,12 +201,39 @@ public struct PullResult: Sendable {
     public var new: ObjectID?
     /// What changed in the working copy.
     public var changes: Changes
-    /// Uncommitted edits that were kept.
-    public var keptDirty: [VaultPath]
+    /// Uncommitted work that was kept; `added` are untracked files.
+    public var kept: Changes
+    /// The paths of `kept`, sorted.
+    public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
     /// The paths that conflict.
     public var conflicts: [VaultPath]
+}
+
+/// What `Vault.fetch` brings.
+public struct FetchOptions: Sendable {
+    /// Every named branch, not only the one that is worked on.
+    public var all: Bool
+    /// Forget what was seen of branches that the remote does not have any more.
+    public var prunes: Bool
+    /// Bring all history behind the commits at which it ends in a shallow clone.
+    public var unshallow: Bool
+    /// Bring so many levels of it.
+    public var deepen: Int?
+    /// Check the signatures of the commits that come.
+    public var verifies: Bool
+
+    /// Makes one from its parts.
+    public init(
+        all: Bool = false, prunes: Bool = false, unshallow: Bool = false, deepen: Int? = nil, verifies: Bool = false
+    ) {
+        self.all = all
+        self.prunes = prunes
+        self.unshallow = unshallow
+        self.deepen = deepen
+        self.verifies = verifies
+    }
 }
 
 /// The answer of `Vault.fetch`.
@@ -216,113 +255,10 @@ public struct FetchResult: Sendable {
     public var objects: Int
     /// Bytes of these objects.
     public var bytes: Int64
-}
-
-/// What `Vault.fsck` checks.
-public struct FsckOptions: Sendable {
-    /// Check that everything is there without reading blobs.
-    public var connectivityOnly: Bool
-    /// Skip decrypting blobs; every object is still hashed.
-    public var quick: Bool
-    /// Check the signature of every commit.
-    public var checkSignatures: Bool
-    /// Fetch missing objects and replace corrupt ones.
-    public var repair: Bool
-
-    /// Makes one from its parts.
-    public init(
-        connectivityOnly: Bool = false, quick: Bool = false, checkSignatures: Bool = true, repair: Bool = false
-    ) {
-        self.connectivityOnly = connectivityOnly
-        self.quick = quick
-        self.checkSignatures = checkSignatures
-        self.repair = repair
-    }
-}
-
-/// The answer of `Vault.fsck`.
-public struct FsckReport: Sendable {
-    /// One thing that is wrong.
-    public struct Finding: Sendable, Equatable {
-        /// What the finding is about.
-        public enum Kind: String, Sendable {
-            /// A commit.
-            case commit
-            /// A folder.
-            case tree
-            /// File content.
-            case blob
-            /// A public key.
-            case key
-            /// A ref.
-            case ref
-            /// The branch index.
-            case index
-            /// A file of the clone itself.
-            case state
-            /// An object that nothing refers to.
-            case other
-        }
-        /// The id of the object or the name of the file.
-        public var id: String
-        /// What it is.
-        public var kind: Kind
-        /// The commit or tree that refers to it, or the local file concerned.
-        public var referencedBy: String?
-        /// The path a blob or tree stands at.
-        public var path: VaultPath?
-        /// What is wrong, in words.
-        public var detail: String
-    }
-    /// What was looked at.
-    public struct Checked: Sendable, Equatable {
-        /// Objects hashed.
-        public var objects = 0
-        /// Their bytes.
-        public var bytes: Int64 = 0
-        /// Commits reached.
-        public var commits = 0
-        /// Folders reached.
-        public var trees = 0
-        /// File contents reached.
-        public var blobs = 0
-        /// Nothing yet.
-        public init() {}
-    }
-    /// What checking the signatures gave.
-    public struct Signatures: Sendable, Equatable {
-        /// Commits that verify.
-        public var verified = 0
-        /// Commits without a signature.
-        public var unsigned = 0
-        /// Commits whose key is not known.
-        public var noKey = 0
-        /// Commits that do not verify.
-        public var bad: [ObjectID] = []
-        /// Nothing yet.
-        public init() {}
-    }
-    /// What was looked at.
-    public var checked: Checked
-    /// Objects that history refers to and that are not here.
-    public var missing: [Finding]
-    /// Objects that do not hold what they should.
-    public var corrupt: [Finding]
-    /// Refs, index, keys and local state that do not read.
-    public var broken: [Finding]
-    /// Objects held that nothing reaches.
-    public var dangling: Int
-    /// The signatures.
-    public var signatures: Signatures
-    /// Objects that were fetched again.
-    public var repaired: [String]
-    /// What is still wrong.
-    public var unrepaired: [String]
-
-    /// True when nothing is wrong, or everything wrong was repaired.
-    public var isClean: Bool {
-        unrepaired.isEmpty && signatures.bad.isEmpty
-    }
+    /// Branches that the remote does not have any more, and that were forgotten.
+    public var pruned: [String] = []
+    /// The commits at which history ends in this clone; none where all of it is here.
+    public var boundary: [ObjectID] = []
 }
 
 /// The answer of `Vault.info`.

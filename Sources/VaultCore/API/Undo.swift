@@ -46,8 +46,10 @@ public struct HeadMove: Sendable {
     public var new: ObjectID
     /// What changed in the working copy.
     public var changes: Changes
-    /// Uncommitted edits that were taken along.
-    public var keptDirty: [VaultPath]
+    /// Uncommitted work that was taken along; `added` are untracked files.
+    public var kept: Changes
+    /// The paths of `kept`, sorted.
+    public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
     /// The edits that were stashed before.
@@ -80,8 +82,10 @@ public struct RevertResult: Sendable {
     public var branch: String
     /// What changed in the working copy.
     public var changes: Changes
-    /// Uncommitted edits that were taken along.
-    public var keptDirty: [VaultPath]
+    /// Uncommitted work that was taken along; `added` are untracked files.
+    public var kept: Changes
+    /// The paths of `kept`, sorted.
+    public var keptDirty: [VaultPath] { kept.paths }
     /// Tracked paths that this platform could not store.
     public var notWritten: [SkippedEntry]
 }

@@ -54,7 +54,7 @@ final class CommitGraph: Sendable {
 
     private let source: any CommitSource
     /// Commits whose parents were deliberately not fetched.
-    private let boundaries: Set<ObjectID>
+    let boundaries: Set<ObjectID>
     private let kept = Locked(Kept())
 
     init(source: any CommitSource, boundaries: Set<ObjectID> = []) {
@@ -104,6 +104,12 @@ final class CommitGraph: Sendable {
     /// The parents to walk to; none at a recorded shallow boundary.
     func parents(_ id: ObjectID) throws(VaultError) -> [ObjectID] {
         boundaries.contains(id) ? [] : try node(id).parents.all
+    }
+
+    /// Whether what is reachable from the starts ends at a boundary, so that more may be than is known here.
+    func endsShort(_ starts: [ObjectID]) throws(VaultError) -> Bool {
+        guard !boundaries.isEmpty else { return false }
+        return try !ancestors(of: starts).isDisjoint(with: boundaries)
     }
 
     /// Everything reachable from the starts, the starts included, except what lies at or behind `stops`.

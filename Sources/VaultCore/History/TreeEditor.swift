@@ -11,27 +11,47 @@ struct TreeEditor {
         var entry: FileEntry?
     }
 
+    /// An entry that takes another's place whole, a folder by its id.
+    struct Carried: Sendable {
+        var path: VaultPath
+        /// Nil removes it.
+        var target: TreeEntry.Target?
+    }
+
+    private enum Change {
+        case file(FileEntry?)
+        case whole(TreeEntry.Target?)
+    }
+
     let trees: TreeReader
     let cipher: VaultCipher
     let batch: ObjectBatch
 
     /// Applies edits, each path once, to the tree `base` (nil: the empty tree).
     ///
+    /// * `carried`: Entries that are replaced whole; no edit lies at or below one.
     /// - Returns: The id of the root, staged in the batch when it is new. An empty vault has an empty root tree.
-    func apply(_ edits: [Edit], to base: ObjectID?) throws(VaultError) -> ObjectID {
+    func apply(
+        _ edits: [Edit], carrying carried: [Carried] = [], to base: ObjectID?
+    ) throws(VaultError) -> ObjectID {
         if let deep = edits.first(where: { $0.path.segments.count > Limits.editDepth }) {
             throw VaultError(
                 .refused, "a path of more than \(Limits.editDepth) folders is not written",
                 path: deep.path.description)
         }
         // What is in a folder comes together, also where a sibling's name goes on with a byte below the slash.
-        let split = Self.inOrder(edits).map { (segments: $0.path.segments, entry: $0.entry) }
+        let changes =
+            edits.map { (path: $0.path, change: Change.file($0.entry)) }
+            + carried.map { (path: $0.path, change: Change.whole($0.target)) }
+        let split = Self.inOrder(changes).map { (segments: $0.path.segments, change: $0.change) }
         if let root = try rebuild(base, split[...], depth: 0) { return root }
         return try store(TreeObject(entries: []))
     }
 
-    private static func inOrder(_ edits: [Edit]) -> [Edit] {
-        func precedes(_ left: Edit, _ right: Edit) -> Bool {
+    private typealias Placed = (path: VaultPath, change: Change)
+
+    private static func inOrder(_ edits: [Placed]) -> [Placed] {
+        func precedes(_ left: Placed, _ right: Placed) -> Bool {
             left.path.bytes.lexicographicallyPrecedes(right.path.bytes) { (left, right) in
                 (left == UInt8(ascii: "/") ? 0 : left) < (right == UInt8(ascii: "/") ? 0 : right)
             }
@@ -40,7 +60,7 @@ struct TreeEditor {
         return isSorted ? edits : edits.sorted(by: precedes)
     }
 
-    private typealias Split = (segments: [[UInt8]], entry: FileEntry?)
+    private typealias Split = (segments: [[UInt8]], change: Change)
 
     /// Rebuilds one folder; nil when nothing is left in it.
     private func rebuild(_ old: ObjectID?, _ edits: ArraySlice<Split>, depth: Int) throws(VaultError) -> ObjectID? {
@@ -76,12 +96,19 @@ struct TreeEditor {
     ) throws(VaultError) -> TreeEntry.Target? {
         var file: FileEntry?
         if case .file(let entry)? = old { file = entry }
-        var deeper: [Split] = []
-        for edit in group {
-            if edit.segments.count == depth + 1 { file = edit.entry } else { deeper.append(edit) }
-        }
         var folder: ObjectID?
         if case .folder(let id)? = old { folder = id }
+        var deeper: [Split] = []
+        for edit in group {
+            guard edit.segments.count == depth + 1 else {
+                deeper.append(edit)
+                continue
+            }
+            switch edit.change {
+            case .file(let entry): file = entry
+            case .whole(let target): (file, folder) = (target?.file, target?.folder)
+            }
+        }
         if !deeper.isEmpty { folder = try rebuild(folder, deeper[...], depth: depth + 1) }
         switch (file, folder) {
         case (nil, nil): return nil

@@ -13,11 +13,20 @@ final class TreeReader: Sendable {
     private let store: any ObjectReading
     private let cipher: VaultCipher
     private let cache = Locked<[ObjectID: TreeObject]>([:])
+    /// The folders that are walked into, and whose files are given.
+    let scope: Scope
     private static let cachedTrees = 4096
+    /// Where the names of large folders stand in them, so that looking up all of them takes time in proportion.
+    private let indexes = Locked((byTree: [ObjectID: [[UInt8]: Int]](), names: 0))
+    /// Folders of no more entries are searched one by one.
+    private static let fewEntries = 16
+    /// So many names are indexed at a time.
+    private static let indexedNames = 1 << 18
 
-    init(store: any ObjectReading, cipher: VaultCipher) {
+    init(store: any ObjectReading, cipher: VaultCipher, scope: Scope = .whole) {
         self.store = store
         self.cipher = cipher
+        self.scope = scope
     }
 
     func tree(_ id: ObjectID) throws(VaultError) -> TreeObject {
@@ -38,18 +47,15 @@ final class TreeReader: Sendable {
         }
     }
 
-    /// All files of a tree, sorted by the bytes of their paths.
+    /// All files of a tree that are in the scope, sorted by the bytes of their paths.
     ///
-    /// * `scope`: Only files at or below this path.
+    /// * `folder`: Where the tree stands; the paths begin there. Nil means it is a root.
     /// - Throws: `unsafePath` when an entry's name can not stand in a working copy, `objectCorrupt` when folders
     ///   nest deeper than the format's limit here.
-    func files(_ root: ObjectID, below scope: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {
+    func files(_ root: ObjectID, in folder: VaultPath? = nil) throws(VaultError) -> [TrackedFile] {
         var files: [TrackedFile] = []
-        try walk(root) { path, target throws(VaultError) in
-            if let scope, !path.overlaps(scope) { return false }
-            if case .file(let entry) = target, scope.map({ path.isAtOrBelow($0) }) ?? true {
-                files.append(TrackedFile(path: path, entry: entry))
-            }
+        try walk(root, in: folder) { path, target throws(VaultError) in
+            if case .file(let entry) = target, scope.holds(path) { files.append(TrackedFile(path: path, entry: entry)) }
             return true
         }
         // Files before folders in every tree, so the order of the walk is not that of whole paths.
@@ -57,11 +63,15 @@ final class TreeReader: Sendable {
         return files
     }
 
-    /// Calls `visit` for every file and folder, with its full path; false keeps it out of a folder.
+    /// Calls `visit` for every file and folder, with its full path; false keeps it out of a folder, as do the limits of
+    /// the scope.
+    ///
+    /// * `folder`: Where the tree stands; nil means it is a root.
     func walk(
-        _ root: ObjectID, _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
+        _ root: ObjectID, in folder: VaultPath? = nil,
+        _ visit: (VaultPath, TreeEntry.Target) throws(VaultError) -> Bool
     ) throws(VaultError) {
-        var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, nil, 0)]
+        var pending: [(id: ObjectID, prefix: VaultPath?, depth: Int)] = [(root, folder, 0)]
         var paths = 0
         while let next = pending.popLast() {
             guard next.depth <= Limits.treeDepth else {
@@ -73,7 +83,9 @@ final class TreeReader: Sendable {
                 paths += 1
                 guard paths <= Limits.treePaths else { throw Self.tooMany(root) }
                 let path = try Self.path(next.prefix, entry.name, isFolder: entry.target.folder != nil)
-                guard try visit(path, entry.target), case .folder(let id) = entry.target else { continue }
+                guard try visit(path, entry.target), case .folder(let id) = entry.target, scope.enters(path) else {
+                    continue
+                }
                 pending.append((id, path, next.depth + 1))
             }
         }
@@ -120,12 +132,33 @@ final class TreeReader: Sendable {
         var current = root
         let segments = path.segments
         for (position, segment) in segments.enumerated() {
-            guard let entry = try tree(current).entries.last(where: { $0.name == segment }) else { return nil }
-            if position == segments.count - 1 { return entry.target }
-            guard case .folder(let id) = entry.target else { return nil }
+            guard let target = try target(segment, in: current) else { return nil }
+            if position == segments.count - 1 { return target }
+            guard case .folder(let id) = target else { return nil }
             current = id
         }
         return nil
+    }
+
+    /// What a folder has under a name; the last, where a broken writer gave a name twice.
+    private func target(_ name: [UInt8], in id: ObjectID) throws(VaultError) -> TreeEntry.Target? {
+        let tree = try tree(id)
+        guard tree.entries.count > Self.fewEntries else { return tree.entries.last { $0.name == name }?.target }
+        let known = indexes.withLock { (indexes) -> (isIndexed: Bool, position: Int?) in
+            indexes.byTree[id].map { (true, $0[name]) } ?? (false, nil)
+        }
+        if known.isIndexed { return known.position.map { tree.entries[$0].target } }
+        var index: [[UInt8]: Int] = Dictionary(minimumCapacity: tree.entries.count)
+        for (position, entry) in tree.entries.enumerated() { index[entry.name] = position }
+        indexes.withLock { indexes in
+            if indexes.names + tree.entries.count > Self.indexedNames {
+                indexes.byTree.removeAll(keepingCapacity: true)
+                indexes.names = 0
+            }
+            indexes.byTree[id] = index
+            indexes.names += tree.entries.count
+        }
+        return index[name].map { tree.entries[$0].target }
     }
 }
 
@@ -135,6 +168,16 @@ extension VaultPath {
         self == other
             || (bytes.count > other.bytes.count && bytes[other.bytes.count] == UInt8(ascii: "/")
                 && bytes.starts(with: other.bytes))
+    }
+
+    /// Whether this path is one of a set or lies below one of them.
+    func isAtOrBelow(oneOf others: Set<VaultPath>) -> Bool {
+        var place: VaultPath? = self
+        while let path = place {
+            if others.contains(path) { return true }
+            place = path.parent
+        }
+        return false
     }
 
     /// Whether one of the two is at or below the other.

@@ -27,6 +27,9 @@ struct BranchMerge {
     ) throws -> End {
         try Vault.checkWritable(state.index)
         let base = try graph.mergeBase(ours, theirs)
+        if base == nil, try graph.endsShort([ours, theirs]) {
+            throw Vault.undecided("where the two sides parted", theirs)
+        }
         let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
         let merged = try merge(base.map { (id) throws(VaultError) in try graph.tree(of: id) }, ours, theirs, batch)
         guard merged.conflicts.isEmpty else {

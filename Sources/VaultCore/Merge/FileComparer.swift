@@ -64,6 +64,7 @@ final class FileComparer: Sendable {
         let loader = ContentLoader(
             blobs: BlobReader(store: vault.store, cipher: vault.cipher), root: vault.layout.root,
             pool: vault.environment.pool, limit: options.textLimit)
+        if options.detail != .names { try require(items) }
         for item in items {
             if options.detail == .names {
                 guard try body(Self.named(item)) else { return }
@@ -73,6 +74,15 @@ final class FileComparer: Sendable {
                 guard try body(found) else { return }
             }
         }
+    }
+
+    /// In a clone that holds a part, asks for all contents at once before the first is given.
+    func require(_ items: [DiffItem]) throws(VaultError) {
+        guard vault.part.isPartial else { return }
+        try vault.store.require(
+            items.lazy.flatMap { item in
+                [item.old?.entry, item.new?.entry].compactMap { $0 }.map { (path: item.path, entry: $0) }
+            })
     }
 
     private static func named(_ item: DiffItem) -> FileDiff {

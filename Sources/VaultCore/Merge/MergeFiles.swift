@@ -31,6 +31,7 @@ struct MergeFiles {
         }
         let given = try sides.givenTree(scratch)
         let conflicts = Set(sides.merge.paths)
+        let copies = Set(conflicts.map { $0.copied(for: $0) })
         // What was there before the merge began is not its own.
         let touched = try TreeDiff(trees: sides.trees).files(sides.ours, given)
             .filter { !sides.merge.kept.contains($0.path) }
@@ -38,9 +39,16 @@ struct MergeFiles {
         var written: [CheckoutItem] = []
         // Edits made since to what merged without a conflict are a person's work.
         var careful: [TreeDifference] = []
+        let selection = vault.part.isSparse ? try Selection.read(vault.files) : nil
         for item in touched {
-            let isCopy = item.old == nil && conflicts.contains { item.path.isAtOrBelow($0.copied(for: $0)) }
-            if !isCopy, !conflicts.contains(item.path), try mark(item.path) != nil {
+            let isCopy = item.old == nil && item.path.isAtOrBelow(oneOf: copies)
+            let isPlain = !isCopy && !conflicts.contains(item.path)
+            if isPlain, let selection, let old = item.old, try mark(item.path) == nil,
+                try !vault.isWritten(item.path, old.blobID, selection)
+            {
+                continue  // never was in this working copy
+            }
+            if isPlain, try mark(item.path) != nil {
                 careful.append(TreeDifference(path: item.path, old: item.new, new: item.old))
             } else if let old = item.old {
                 written.append(CheckoutItem(path: item.path, entry: old))
@@ -161,14 +169,23 @@ struct MergeFiles {
         }
     }
 
-    /// Writes bytes at a path, in folders that are made where they are absent.
+    /// Writes bytes at a path, in folders that are made where they are absent; a file that is there keeps its mode.
     private func put(_ bytes: [UInt8], at path: VaultPath) throws {
-        try attempt("cannot write \(path)", path: path.description) { () throws(Errno) in
+        let name = path.lastSegment
+        let (failure, place) = ("cannot write \(path)", path.description)
+        let (folder, existing) = try attempt(failure, path: place) { () throws(Errno) in
             var folder = vault.layout.root
             for segment in path.parent?.segments ?? [] {
                 folder = try folder.openDirectory(segment, creatingWith: 0o777)
             }
-            try scratch.replace(path.lastSegment, in: folder, with: bytes.span, mode: 0o666)
+            return (folder, try folder.statusIfPresent(of: name))
+        }
+        let pending = try PendingFile(in: scratch, replacing: existing)
+        try attempt(failure, path: place) { () throws(Errno) in
+            try pending.file.write(bytes.span)
+            try pending.file.sync()
+            try pending.publish(as: name, in: folder, replacing: existing != nil)
+            try folder.sync()
         }
     }
 

@@ -9,6 +9,9 @@ struct MergeSides {
     let base: ObjectID?
     let ours: ObjectID
     let theirs: ObjectID
+    /// The conflicting paths, for look-ups, and those of them that are decided.
+    private let known: Set<VaultPath>
+    private let resolved: Set<VaultPath>
 
     /// - Throws: `refused` when no merge is in progress.
     init(vault: Vault) throws(VaultError) {
@@ -17,10 +20,12 @@ struct MergeSides {
         }
         self.vault = vault
         self.merge = merge
+        resolved = Set(merge.resolved)
+        known = resolved.union(merge.conflicts)
         state = try vault.loadState()
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        trees = vault.treeReader()
         base = try merge.base.map { (id) throws(VaultError) in try graph.tree(of: id) }
         ours = try graph.tree(of: ourCommit)
         theirs = try graph.tree(of: theirCommit)
@@ -30,7 +35,7 @@ struct MergeSides {
     ///
     /// - Throws: `pathNotFound` for a path that does not conflict.
     func conflict(_ path: VaultPath) throws(VaultError) -> MergeConflict {
-        guard merge.conflicts.contains(path) || merge.resolved.contains(path) else {
+        guard known.contains(path) else {
             throw VaultError(
                 .pathNotFound, "\(path) does not conflict", hint: "vaultctl resolve --list", path: path.description)
         }
@@ -73,7 +78,7 @@ struct MergeSides {
                 : isSame(conflict.base, conflict.ours) || isSame(conflict.base, conflict.theirs) ? .oneSided : .genuine
         return Conflict(
             path: path, kind: kind, base: side(conflict.base), ours: side(conflict.ours),
-            theirs: side(conflict.theirs), verdict: verdict, isResolved: merge.resolved.contains(path))
+            theirs: side(conflict.theirs), verdict: verdict, isResolved: resolved.contains(path))
     }
 
     /// The tree that the working copy was given when the merge stopped; for a merge that the reference began the one
@@ -110,7 +115,7 @@ struct MergeSides {
         switch try trees.entry(path, in: tree) {
         case .file(let entry)?: return [CheckoutItem(path: path, entry: entry)]
         case .folder(let id)?:
-            return try trees.files(id).map { CheckoutItem(path: path.joined($0.path), entry: $0.entry) }
+            return try trees.files(id, in: path).map { CheckoutItem(path: $0.path, entry: $0.entry) }
         case nil: return []
         }
     }

@@ -31,56 +31,71 @@ struct MergeState: Sendable, Equatable {
 
     // MARK: Reading
 
+    /// - Throws: `objectCorrupt` for a file that does not tell what is merged, or names a path that is none: a conflict
+    ///   that is passed over would be lost with the next commit.
     static func read(_ files: LocalFiles) throws(VaultError) -> MergeState? {
         guard let value = try files.readObject(fileName) else { return nil }
-        func id(_ names: [String]) -> ObjectID? {
-            names.lazy.compactMap { value[name: $0]?.text }.compactMap { try? ObjectID($0) }.first
-        }
-        let own = try files.readOwn(ownName)
-        // Names that are no UTF-8 stand in the shared file with marks in their place.
-        var exact: [String: VaultPath] = [:]
-        for path in own.map({ paths($0["paths"]) }) ?? [] {
-            exact[String(decoding: path.bytes, as: UTF8.self)] = path
-        }
-        func named(_ names: [String]) -> [VaultPath] {
-            names.compactMap { exact[$0] ?? (try? VaultPath($0)) }.sorted()
-        }
-        var names = (value["conflict_paths"]?.items ?? []).compactMap(\.text)
-        if names.isEmpty, let legacy = value["conflicts"] {
-            names = legacy.items?.compactMap(\.text) ?? legacy.members?.map(\.name) ?? []
-        }
-        var state = MergeState(
-            ours: id(["ours_commit_id", "clone_commit_id"]), theirs: id(["theirs_commit_id", "named_commit_id"]),
-            base: id(["lca_id"]), startedMs: value["started_at"]?.int ?? 0, conflicts: named(names),
-            resolved: named((value["resolved_paths"]?.items ?? []).compactMap(\.text)))
+        let (ours, theirs) = (
+            try id(["ours_commit_id", "clone_commit_id"], value),
+            try id(["theirs_commit_id", "named_commit_id"], value)
+        )
+        var own = try files.readOwn(ownName)
         // What another merge left is not this one's.
-        if let own, let theirs = state.theirs, own["theirs"]?.text == theirs.text,
-            own["ours"]?.text == state.ours?.text
-        {
+        if theirs == nil || own?["theirs"]?.text != theirs?.text || own?["ours"]?.text != ours?.text { own = nil }
+        let names = MergePathNames(own)
+        let listed = try texts(value["conflict_paths"])
+        let legacy = listed.isEmpty ? try texts(value["conflicts"]) : []
+        let (conflicts, resolved) = try names.paths(
+            conflicts: listed.isEmpty ? legacy : listed, resolved: texts(value["resolved_paths"]), damaged)
+        var state = MergeState(
+            ours: ours, theirs: theirs, base: try id(["lca_id"], value), startedMs: value["started_at"]?.int ?? 0,
+            conflicts: conflicts, resolved: resolved)
+        if let own {
             state.given = own["given"]?.text.flatMap { try? ObjectID($0) }
-            state.kept = Set(paths(own["kept"]))
+            state.kept = Set(MergePathNames.decoded(own["kept"]))
             state.message = own["message"]?.text
             state.isEnding = own["ending"]?.boolean == true
         }
         return state
     }
 
-    private static func paths(_ value: JSONValue?) -> [VaultPath] {
-        (value?.items ?? []).compactMap { item in
-            item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }
+    /// The first of several members that holds an id; nil where they are absent or empty.
+    private static func id(_ names: [String], _ value: JSONValue) throws(VaultError) -> ObjectID? {
+        for name in names {
+            guard let member = value[name: name], member != .null, member != .string("") else { continue }
+            guard let text = member.text, let id = try? ObjectID(text) else { throw damaged("\(name) is no object id") }
+            return id
         }
+        return nil
+    }
+
+    /// The names in a list, or, in files of old versions, those of the members of an object.
+    private static func texts(_ value: JSONValue?) throws(VaultError) -> [String] {
+        switch value {
+        case nil, .null?: return []
+        case .object(let members)?: return members.map(\.name)
+        case .array(let items)?:
+            var texts: [String] = []
+            for item in items {
+                guard let text = item.text else { throw damaged("a path is no text") }
+                texts.append(text)
+            }
+            return texts
+        default: throw damaged("the paths are no list")
+        }
+    }
+
+    private static func damaged(_ why: String) -> VaultError {
+        VaultError(
+            .objectCorrupt, "local/\(fileName) does not read: \(why)",
+            hint: "vaultctl fsck", path: "local/\(fileName)")
     }
 
     // MARK: Writing
 
     /// Stores both files; the shared one last, for it is what makes a merge.
     func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
-        func encoded(_ paths: some Sequence<VaultPath>) -> JSONValue {
-            .array(paths.map { .string(Base64.text($0.bytes.span)) })
-        }
-        func texts(_ paths: [VaultPath]) -> JSONValue {
-            .array(paths.map { .string(String(decoding: $0.bytes, as: UTF8.self)) })
-        }
+        func texts(_ paths: [VaultPath]) -> JSONValue { .array(paths.map { .string(MergePathNames.text($0)) }) }
         try files.writeOwn(
             Self.ownName,
             [
@@ -89,8 +104,9 @@ struct MergeState: Sendable, Equatable {
                 JSONMember(name: "given", value: .optional(given?.text)),
                 JSONMember(name: "message", value: .optional(message)),
                 JSONMember(name: "ending", value: .bool(isEnding)),
-                JSONMember(name: "kept", value: encoded(kept.sorted())),
-                JSONMember(name: "paths", value: encoded(paths)),
+                JSONMember(name: "kept", value: MergePathNames.encoded(kept.sorted())),
+                JSONMember(name: "paths", value: MergePathNames.encoded(paths)),
+                JSONMember(name: "resolved", value: MergePathNames.encoded(resolved)),
             ], scratch: scratch)
         try files.write(
             Self.fileName,

@@ -20,11 +20,13 @@ struct Merger {
 
     func merge(base: ObjectID?, ours: ObjectID, theirs: ObjectID) throws -> Outcome {
         var result = try ThreeWayMerge(trees: trees).merge(base: base, ours: ours, theirs: theirs)
-        if mergesTexts { try mergeTexts(&result) }
+        if mergesTexts {
+            try requireTexts(result.conflicts)
+            try mergeTexts(&result)
+        }
         let editor = TreeEditor(trees: trees, cipher: vault.cipher, batch: batch)
-        let tree = try editor.apply(result.edits, to: ours)
-        let staged = TreeReader(
-            store: StagedStore(store: vault.store, batch: batch), cipher: vault.cipher)
+        let tree = try editor.apply(result.edits, carrying: result.carried, to: ours)
+        let staged = vault.treeReader(StagedStore(store: vault.store, batch: batch))
         // A tracked file that has such a name stays what it is; theirs can still be shown and chosen.
         let copies = try result.copies.filter { copy in
             var place: VaultPath? = copy.path
@@ -39,6 +41,16 @@ struct Merger {
         }
         let withCopies = try TreeEditor(trees: staged, cipher: vault.cipher, batch: batch).apply(copies, to: tree)
         return Outcome(tree: tree, conflicts: result.conflicts, withCopies: withCopies)
+    }
+
+    /// What a merge by lines reads, asked for at once.
+    private func requireTexts(_ conflicts: [MergeConflict]) throws(VaultError) {
+        let entries = conflicts.lazy.filter { !$0.isFileAndFolder && $0.base != nil && $0.ours != nil && $0.theirs != nil }
+            .flatMap { conflict in
+                [conflict.base, conflict.ours, conflict.theirs].compactMap { $0 }
+                    .filter { $0.size <= Int64(TextMerge.sizeLimit) }.map { (path: conflict.path, entry: $0) }
+            }
+        try vault.store.require(entries)
     }
 
     /// Takes the conflicts out that a merge by lines settles.

@@ -10,6 +10,8 @@ struct ThreeWayMerge {
         var conflicts: [MergeConflict] = []
         /// Their files at conflicting paths, under the names they are laid beside ours with.
         var copies: [TreeEditor.Edit] = []
+        /// What becomes of entries outside the folders that are held, by their ids.
+        var carried: [TreeEditor.Carried] = []
     }
 
     /// Compares both sides with the base.
@@ -42,6 +44,9 @@ struct ThreeWayMerge {
             }
         }
         try separateClashes(&result, ours: ours)
+        if !trees.scope.isWhole {
+            result.carried = try OutsideMerge(trees: trees).merge(base: base, ours: ours, theirs: theirs)
+        }
         return result
     }
 
@@ -105,7 +110,7 @@ struct ThreeWayMerge {
         _ path: VaultPath, _ ours: ObjectID, _ removed: Set<VaultPath>
     ) throws(VaultError) -> Bool {
         guard case .folder(let id)? = try trees.entry(path, in: ours) else { return false }
-        return try trees.files(id).contains { !removed.contains(path.joined($0.path)) }
+        return try trees.files(id, in: path).contains { !removed.contains($0.path) }
     }
 }
 
@@ -130,11 +135,6 @@ struct MergeConflict: Sendable, Equatable {
 }
 
 extension VaultPath {
-    /// The path of something below this one.
-    func joined(_ relative: VaultPath) -> VaultPath {
-        VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + relative.bytes)
-    }
-
     /// The path of a direct child whose name was checked already.
     func child(_ name: [UInt8]) -> VaultPath {
         VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + name)

@@ -21,7 +21,7 @@ extension FileEntry {
     }
 }
 
-/// Compares trees, looking only into folders whose ids differ.
+/// Compares trees, looking only into folders whose ids differ, and only at what is in the reader's scope.
 struct TreeDiff {
     let trees: TreeReader
 
@@ -48,10 +48,10 @@ struct TreeDiff {
                 if paths > Limits.treePaths, let root = new ?? old { throw TreeReader.tooMany(root) }
                 let isFile = left?.file != nil || right?.file != nil
                 let path = try TreeReader.path(next.prefix, name, isFolder: !isFile)
-                if isFile {
+                if isFile, trees.scope.holds(path) {
                     result.append(TreeDifference(path: path, old: left?.file, new: right?.file))
                 }
-                if left?.folder != nil || right?.folder != nil {
+                if left?.folder != nil || right?.folder != nil, trees.scope.enters(path) {
                     pending.append((left?.folder, right?.folder, path, next.depth + 1))
                 }
             }

@@ -14,9 +14,9 @@ extension Vault {
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
-        try refusePartial(state.config, "stash")
+        try refusePacks(state.config, "stash")
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         var edits = try look(trackedFiles(of: state.head, graph: graph, trees: trees))
         if let path = edits.unreadable.first?.path {
             throw VaultError.unreadable(.permissionDenied, path, isTracked: true)
@@ -63,7 +63,7 @@ extension Vault {
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
-        try refusePartial(state.config, "apply a stash")
+        try refusePacks(state.config, "apply a stash")
         let shelf = StashShelf(vault: self)
         var record = try shelf.record(number)
         let info = record.info(number)
@@ -182,7 +182,7 @@ struct StashMerge {
     func differences(_ record: StashRecord) throws -> (differences: [TreeDifference], merged: [VaultPath]) {
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: vault.store, cipher: vault.cipher)
+        let trees = vault.treeReader()
         let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         var base: ObjectID?
         if let id = record.base, try vault.store.holds(id) { base = try graph.tree(of: id) }

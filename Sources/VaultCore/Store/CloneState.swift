@@ -34,6 +34,7 @@ extension Vault {
                 .objectCorrupt, "local/config.json is missing, so this clone's branch is not known",
                 hint: "clone again", path: "local/config.json")
         }
+        try note(config)
         let stored = try refs.index(ids.index)
         let index = stored ?? fallbackIndex()
         try Self.checkGate(index)

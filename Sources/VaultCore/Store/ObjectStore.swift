@@ -175,7 +175,26 @@ final class ObjectStore: ObjectReading {
 
     static func missing(_ id: ObjectID) -> VaultError {
         VaultError(
-            .objectMissing, "object \(id.text) is not in this clone", hint: "vaultctl fsck --repair", object: id.text)
+            .objectMissing, "object \(id.text) is not in this clone", hint: "vaultctl fsck --repair", object: id.text
+        ).lacking([id])
+    }
+
+    /// Refuses to go on without the contents of some files; names the first, and tells of all.
+    ///
+    /// - Throws: `objectMissing`.
+    func require(_ files: some Sequence<(path: VaultPath, entry: FileEntry)>) throws(VaultError) {
+        var first: VaultError?
+        var missing: Set<ObjectID> = []
+        for (path, entry) in files {
+            if missing.contains(entry.blobID) { continue }
+            if try holds(entry.blobID) { continue }
+            missing.insert(entry.blobID)
+            if first != nil { continue }
+            first = VaultError(
+                .objectMissing, "the content of \(path) (\(entry.blobID.text)) is not in this clone",
+                hint: "vaultctl fsck --repair", path: path.description, object: entry.blobID.text)
+        }
+        if let first { throw first.lacking(missing.sorted()) }
     }
 }
 

@@ -37,6 +37,29 @@ extension Vault {
         return (all["remotes"]?[name: place.text]?.members ?? []).compactMap { $0.value["time_ms"]?.int }.max()
     }
 
+    /// The refs that were seen at a place.
+    func seenRefs(at place: RemotePlace) throws(VaultError) -> [RefID] {
+        let all = try? files.readOwn(Self.seenName)
+        return (all?["remotes"]?[name: place.text]?.members ?? []).compactMap { try? RefID($0.name) }
+    }
+
+    /// Forgets what was seen of some refs at a place.
+    func forgetSeen(_ refs: [RefID], at place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
+        guard !refs.isEmpty, let all = try files.readOwn(Self.seenName), let remotes = all["remotes"] else { return }
+        let names = Set(refs.map(\.text))
+        let left = (remotes[name: place.text]?.members ?? []).filter { !names.contains($0.name) }
+        let updated = all.setting("remotes", to: remotes.setting(place.text, to: .object(left)))
+        try files.writeOwn(
+            Self.seenName, (updated.members ?? []).filter { $0.name != "v" }, scratch: scratch, durable: false)
+    }
+
+    /// Every commit that a remote's branch was seen at.
+    func seenCommits() -> [ObjectID] {
+        guard let all = try? files.readOwn(Self.seenName) else { return [] }
+        return (all["remotes"]?.members ?? []).flatMap { $0.value.members ?? [] }
+            .compactMap { $0.value["commit_id"]?.text.flatMap { try? ObjectID($0) } }
+    }
+
     func recordSeen(
         _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea,
         durable: Bool = false
@@ -57,6 +80,15 @@ extension Vault {
         remotes = remotes.setting(place.text, to: known)
         let members = all.setting("remotes", to: remotes).members ?? []
         try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: durable)
+    }
+
+    /// Forgets what was seen at a place.
+    func forgetSeen(_ place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
+        guard let all = try? files.readOwn(Self.seenName), let remotes = all["remotes"]?.members,
+            remotes.contains(where: { $0.name == place.text })
+        else { return }
+        let kept = JSONValue.object(remotes.filter { $0.name != place.text })
+        try files.writeOwn(Self.seenName, [JSONMember(name: "remotes", value: kept)], scratch: scratch)
     }
 
     /// Tracked paths that this platform can not hold; commits carry their entries (spec 10 B.11).
@@ -80,23 +112,35 @@ extension Vault {
 
     /// Keeps `checkout.json` of a sparse clone true (spec 03 §2.5); other clones have none.
     func recordCheckout(
-        added: [VaultPath], removed: [VaultPath], config: CloneConfig, scratch: ScratchArea
+        added: [VaultPath], removed: [VaultPath], scratch: ScratchArea
     ) throws(VaultError) {
-        guard config.isSparse, let value = try files.readObject("checkout.json") else { return }
-        var paths = Set((value["paths"]?.items ?? []).compactMap(\.text))
-        for path in removed { paths.remove(String(decoding: path.bytes, as: UTF8.self)) }
-        for path in added { paths.insert(String(decoding: path.bytes, as: UTF8.self)) }
-        let sorted = paths.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        let updated = value.setting("paths", to: .array(sorted.map { .string($0) }))
-        try files.write("checkout.json", JSONWriter.bytes(updated, .compact), scratch: scratch)
+        guard part.isSparse, !added.isEmpty || !removed.isEmpty else { return }
+        let selection = try Selection.read(files)
+        let touched = Set(added + removed)
+        if touched.contains(where: { selection.stale[$0] != nil }) {
+            try removeStale(touched, scratch: scratch)
+        }
+        guard let written = selection.written else { return }
+        let updated = written.subtracting(removed).union(added)
+        if updated != written { try writeCheckoutRecord(Array(updated), scratch: scratch) }
     }
 
-    /// Refuses what needs every file and all history on clones that hold a part only.
-    func refusePartial(_ config: CloneConfig, _ what: String) throws(VaultError) {
-        guard config.isSparse || !config.scopePaths.isEmpty || config.usesPackStore else { return }
+    /// Files that were written anew are not old any more.
+    private func removeStale(_ paths: Set<VaultPath>, scratch: ScratchArea) throws(VaultError) {
+        guard let value = try files.readObject(Selection.staleName) else { return }
+        let left = (value["paths"]?.members ?? []).filter {
+            !paths.contains(VaultPath(unchecked: Array($0.name.utf8)))
+        }
+        let updated = value.setting("paths", to: .object(left))
+        try files.write(Selection.staleName, JSONWriter.bytes(updated, .compact), scratch: scratch)
+    }
+
+    /// Refuses to change a clone that keeps its objects in packs, which this version neither reads nor writes.
+    func refusePacks(_ config: CloneConfig, _ what: String) throws(VaultError) {
+        guard config.usesPackStore else { return }
         throw VaultError(
-            .partialClone, "this clone holds a part of the vault only; this version can not \(what) there",
-            hint: "use a full clone", path: root)
+            .formatUnsupported, "this clone keeps its objects in packs; this version can not \(what) there",
+            hint: "make another clone", path: root)
     }
 
     /// Whether a commit is known to be on the remote: reachable from a head that this clone accepted or has seen.
@@ -164,6 +208,11 @@ extension Vault {
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "commit_id", value: .string(id.text)),
             ], scratch: scratch, durable: false)
+    }
+
+    /// The commit this program made last.
+    func ownHead() -> ObjectID? {
+        (try? files.readOwn(Self.ownHeadName))?["commit_id"]?.text.flatMap { try? ObjectID($0) }
     }
 
     /// The commit this program made last, when the clone's head no longer descends from it.

@@ -21,19 +21,22 @@ struct Reflog: Sendable {
     /// Appends a move; one to the same commit is not recorded.
     func append(_ entry: Entry, scratch: ScratchArea) {
         guard entry.old != entry.new else { return }
+        let line = Self.line(entry)
+        do throws(Errno) {
+            let file = try files.layout.local.openForAppending(Self.fileName.bytes, mode: 0o666)
+            try file.write(line.span)
+        } catch { return }
+        trim(scratch: scratch)
+    }
+
+    private static func line(_ entry: Entry) -> [UInt8] {
         let members = [
             JSONMember(name: "ref_id", value: .string(entry.ref.text)),
             JSONMember(name: "old_commit", value: entry.old.map { .string($0.text) } ?? .null),
             JSONMember(name: "new_commit", value: .string(entry.new.text)),
             JSONMember(name: "timestamp_ms", value: .integer(entry.timeMs)),
         ]
-        var line = JSONWriter.bytes(.object(members), .python)
-        line.append(UInt8(ascii: "\n"))
-        do throws(Errno) {
-            let file = try files.layout.local.openForAppending(Self.fileName.bytes, mode: 0o666)
-            try file.write(line.span)
-        } catch { return }
-        trim(scratch: scratch)
+        return JSONWriter.bytes(.object(members), .python) + [UInt8(ascii: "\n")]
     }
 
     /// The moves, oldest first.
@@ -50,6 +53,27 @@ struct Reflog: Sendable {
                 ref: ref, old: value["old_commit"]?.textValue.flatMap { try? ObjectID($0) }, new: new,
                 timeMs: value["timestamp_ms"]?.integerValue ?? 0)
         }
+    }
+
+    /// How long moves are remembered, in milliseconds: 90 days, as git does.
+    private static let keptMs: Int64 = 90 * 86_400_000
+
+    /// The moves that are remembered further, oldest first, and how many others there are.
+    ///
+    /// The last move of every ref is never forgotten: it tells what a lost ref named.
+    func unexpired(nowMs: Int64) throws(VaultError) -> (kept: [Entry], expired: Int) {
+        let all = try entries()
+        var last: [RefID: Int] = [:]
+        for (position, move) in all.enumerated() { last[move.ref] = position }
+        let kept = all.enumerated().filter { position, move in
+            last[move.ref] == position || nowMs - move.timeMs <= Self.keptMs
+        }.map(\.element)
+        return (kept, all.count - kept.count)
+    }
+
+    /// Stores these moves in place of all, durably.
+    func replace(with moves: [Entry], scratch: ScratchArea) throws(VaultError) {
+        try files.write(Self.fileName, moves.flatMap(Self.line), scratch: scratch)
     }
 
     private func trim(scratch: ScratchArea) {

@@ -116,6 +116,17 @@ struct RemoteHeads: Sendable, Equatable {
         try stored(files).values.compactMap { $0[ref] }
     }
 
+    /// Every head that was accepted from any remote but the recorded one.
+    static func allOthers(_ files: LocalFiles) throws(VaultError) -> [ObjectID] {
+        try stored(files).values.flatMap { Array($0.values) }
+    }
+
+    /// Forgets what was accepted from a place that is not the recorded one.
+    static func forget(_ place: RemotePlace, files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
+        guard try stored(files)[place] != nil else { return }
+        try store(nil, at: place, files: files, scratch: scratch)
+    }
+
     /// Takes the heads of one address along to another.
     static func rename(
         _ old: RemotePlace, to new: RemotePlace, files: LocalFiles, scratch: ScratchArea
@@ -143,7 +154,7 @@ struct RemoteHeads: Sendable, Equatable {
     }
 
     private static func store(
-        _ heads: [RefID: ObjectID], at place: RemotePlace, files: LocalFiles, replacesLost: Bool = false,
+        _ heads: [RefID: ObjectID]?, at place: RemotePlace, files: LocalFiles, replacesLost: Bool = false,
         scratch: ScratchArea
     ) throws(VaultError) {
         var all: [RemotePlace: [RefID: ObjectID]] = [:]

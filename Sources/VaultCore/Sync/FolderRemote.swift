@@ -87,6 +87,17 @@ public struct FolderRemote: Remote {
         return try FolderTransaction(remote: self, authorization: authorization).apply(batch)
     }
 
+    public func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        let hash = try decoding("the write key") { () throws(FormatError) in try authorization.writeKey.ownerHash() }
+        // Opened for reading first: a folder that is not there is not made to be destroyed.
+        let isThere = try !openStore().list(.all).isEmpty
+        let vault = ServedVault(path: path, in: container, vaultID: vaultID, environment: environment)
+        guard try isThere || vault.owner() != .nobody else {
+            throw VaultError(.remoteNotFound, "there is no vault in \(location)")
+        }
+        return try vault.destroy(ownerHash: hash)
+    }
+
     /// Opens the folder for reading and finds out how it is laid out.
     ///
     /// - Throws: `unreachable` when the folder can not be opened, so that a missing disk is no empty vault.

@@ -32,6 +32,8 @@ struct PartialClone: Sendable {
                 continue
             }
             let wrapper = try parent.openDirectory(entry.name)
+            // In a folder that others write to, one that somebody else laid there is none of ours.
+            guard try wrapper.status().isOwn else { continue }
             var lock: (any File)?
             if try wrapper.statusIfPresent(of: lockName)?.kind == .regular {
                 lock = try wrapper.openForAppending(lockName, mode: 0o600)
@@ -47,11 +49,14 @@ struct PartialClone: Sendable {
     }
 
     /// What was left in the target of a clone itself; nil while another command is at work there.
+    ///
+    /// - Throws: `notPermitted` for what another user left.
     static func taken(in root: any Directory) throws(Errno) -> [PartialClone]? {
         var found: [PartialClone] = []
         // A clone that was killed after the move left the first, which is gone on with before the name is used again.
         for left in [name, CloneLayout.newText] {
             guard let vault = try root.openIfPresent(left) else { continue }
+            guard try vault.status().isOwn else { throw .notPermitted }
             let own = try vault.openIfPresent("local")?.openIfPresent("vaultctl")
             let lock = try own?.openForAppending(lockName, mode: 0o600)
             if let lock, try !lock.lock(wait: false) { return nil }

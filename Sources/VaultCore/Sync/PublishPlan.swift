@@ -131,34 +131,53 @@ struct Publisher {
         }
         if let ref = plan.cloneRef { final.append(.swap(.ref(ref.id), expected: .absent, new: ref.bytes)) }
         final.append(.swap(.ref(plan.namedRef.id), expected: plan.namedRef.expected, new: plan.namedRef.bytes))
+        let objects = try await sendFull(plan.objects, total: plan.size)
+        if objects.count > remote.limits.operations - final.count {
+            try await send(objects)
+            return try await finish(final)
+        }
+        return try await finish(objects + final)
+    }
+
+    /// Sends objects and keys, and nothing that refers to them.
+    func send(_ objects: [(id: ObjectID, size: Int64?)], keys: [(id: KeyID, bytes: [UInt8])]) async throws {
+        let rest = try await sendFull(objects, total: objects.reduce(0) { $0 + ($1.size ?? 0) })
+        if !rest.isEmpty { try await send(rest) }
+        var left = keys.map { WriteOperation.key($0.id, $0.bytes) }[...]
+        while !left.isEmpty {
+            let part = left.prefix(remote.limits.operations)
+            try await send(Array(part))
+            left = left.dropFirst(part.count)
+        }
+    }
+
+    /// Sends objects in as full batches as the remote takes, but for those of the last one.
+    private func sendFull(
+        _ all: [(id: ObjectID, size: Int64?)], total: Int64
+    ) async throws -> [WriteOperation] {
         var objects: [WriteOperation] = []
         var payload = 0
         var sent: (count: Int, bytes: Int64) = (0, 0)
         let limits = remote.limits
-        for (id, size) in plan.objects {
+        for (id, size) in all {
             guard let size else { throw ObjectStore.missing(id) }
             let isFull = objects.count >= limits.operations || payload > limits.payloadBytes - Int(clamping: size)
             if !objects.isEmpty && isFull {
                 try await send(objects)
                 sent.count += objects.count
-                report(sent, plan)
+                report(sent, of: all.count, total)
                 (objects, payload) = ([], 0)
             }
             objects.append(.object(id, StoredObjectSource(store: store, id: id, size: size)))
             payload = Int(clamping: Int64(payload) &+ size)
             sent.bytes += size
         }
-        if objects.count > limits.operations - final.count {
-            try await send(objects)
-            objects = []
-        }
-        return try await finish(objects + final)
+        return objects
     }
 
-    private func report(_ sent: (count: Int, bytes: Int64), _ plan: PublishPlan) {
+    private func report(_ sent: (count: Int, bytes: Int64), of count: Int, _ total: Int64) {
         observer.progress(
-            Progress(
-                phase: .upload, done: sent.count, total: plan.objects.count, bytes: sent.bytes, totalBytes: plan.size))
+            Progress(phase: .upload, done: sent.count, total: count, bytes: sent.bytes, totalBytes: total))
     }
 
     private func send(_ operations: [WriteOperation]) async throws {

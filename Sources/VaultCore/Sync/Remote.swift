@@ -57,6 +57,13 @@ public protocol Remote: Sendable {
     /// - Throws: `keyWrong` when the vault there belongs to another write key, `readOnlyRemote` when it takes no
     ///   writes, `objectCorrupt` when an object of that id is there with other bytes.
     func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome
+
+    /// Removes every file of the vault there for ever; nobody can write to its id again (spec 04 §6).
+    ///
+    /// - Returns: How many files there were; nil where the place does not tell.
+    /// - Throws: `keyWrong` when the vault belongs to another write key, `readOnlyRemote` where nothing can be removed,
+    ///   `remoteNotFound` where there is no vault, `refused` where it was destroyed before and the place tells so.
+    func destroy(authorization: WriteAuthorization) async throws -> Int?
 }
 
 /// How much a remote takes at once.
@@ -228,6 +235,11 @@ extension Remote {
     ) async throws -> [FileID] {
         try await read(ids, deliver: deliver)
         return []
+    }
+
+    /// Places that only give files take no destruction either.
+    public func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        throw VaultError(.readOnlyRemote, "nothing can be removed from \(location)")
     }
 
     /// Most remotes can not tell.

@@ -59,6 +59,13 @@ extension Vault {
         return result
     }
 
+    /// What can not be told where history is cut off.
+    static func undecided(_ what: String, _ commit: ObjectID) -> VaultError {
+        VaultError(
+            .partialClone, "\(what) can not be told: the history in this clone is cut off",
+            hint: "vaultctl fetch --unshallow", object: commit.text)
+    }
+
     /// Refuses a remote head that does not descend from the last accepted one (spec 05 §6.3).
     ///
     /// Undecidable is refused.
@@ -67,6 +74,9 @@ extension Vault {
     ) throws(VaultError) {
         guard let baseline, head != baseline else { return }
         if let head, try graph.isAncestor(baseline, of: head) { return }
+        if let head, try graph.endsShort([head]) {
+            throw Self.undecided("whether the branch on \(remote.location) went back", head)
+        }
         throw VaultError(
             .refRewound,
             head == nil

@@ -17,17 +17,17 @@ extension Vault {
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
-        try refusePartial(state.config, "reset")
+        try refusePacks(state.config, "reset")
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let target = try RevisionResolver(vault: self, state: state, graph: graph).resolve(revision)
         if options.hard, mode == .full { return try hardReset(to: target, options, state, lock.scratch, observer) }
         // The tree is looked at, so that the head never names a commit that is not there.
-        _ = try TreeReader(store: store, cipher: cipher).tree(graph.tree(of: target))
+        _ = try treeReader().tree(graph.tree(of: target))
         if target != state.head {
             try moveRef(state.headRef, from: state.head, to: target, scratch: lock.scratch)
             try recordOwnHead(target, ref: state.headRef, scratch: lock.scratch)
         }
-        return HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+        return HeadMove(old: state.head, new: target, changes: Changes(), kept: Changes(), notWritten: [])
     }
 
     private func hardReset(
@@ -35,7 +35,7 @@ extension Vault {
         _ observer: any Observer
     ) throws -> HeadMove {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let tracked = try trackedFiles(of: state.head, graph: graph, trees: trees)
         var edits = try look(tracked)
         // Untracked files stay where they are.
@@ -93,7 +93,7 @@ extension Vault {
         to target: ObjectID, verb: String, _ state: CloneState, _ graph: CommitGraph, _ trees: TreeReader,
         _ scratch: ScratchArea, _ observer: any Observer
     ) throws -> HeadMove {
-        var result = HeadMove(old: state.head, new: target, changes: Changes(), keptDirty: [], notWritten: [])
+        var result = HeadMove(old: state.head, new: target, changes: Changes(), kept: Changes(), notWritten: [])
         guard target != state.head else { return result }
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: observer)
@@ -101,8 +101,8 @@ extension Vault {
             try moveRef(state.headRef, from: state.head, to: target, scratch: scratch)
         }
         try recordOwnHead(target, ref: state.headRef, scratch: scratch)
-        (result.changes, result.keptDirty, result.notWritten) = (
-            outcome.changes, outcome.keptDirty, outcome.notStored
+        (result.changes, result.kept, result.notWritten) = (
+            outcome.changes, outcome.kept, outcome.notStored
         )
         return result
     }
@@ -120,7 +120,7 @@ extension Vault {
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
-        try refusePartial(state.config, "undo")
+        try refusePacks(state.config, "undo")
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let last = try Reflog(files: files).entries().last { $0.ref == state.headRef }
         guard let head = state.head, let last, last.new == head, let target = last.old else {
@@ -138,7 +138,7 @@ extension Vault {
                 object: head.text)
         }
         return try moveHead(
-            to: target, verb: "undo", state, graph, TreeReader(store: store, cipher: cipher), lock.scratch, observer)
+            to: target, verb: "undo", state, graph, treeReader(), lock.scratch, observer)
     }
 
     /// The moves of this clone's branch, newest first.

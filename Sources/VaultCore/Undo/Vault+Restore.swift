@@ -20,9 +20,9 @@ extension Vault {
         }
         let lock = try lock(settling: true)
         let state = try loadState()
-        try refusePartial(state.config, "restore files")
+        try refusePacks(state.config, "restore files")
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         let tree: ObjectID?
         switch source {
@@ -34,12 +34,23 @@ extension Vault {
         }
         var result = RestoreResult(written: [], kept: [], missing: [], notWritten: [])
         var wanted: [VaultPath: FileEntry] = [:]
+        try requireHeld(paths.filter { !part.scope.enters($0) }, "nothing was restored")
         for path in paths {
             let found = try tree.map { (id) throws(VaultError) in try files(at: path, in: id, trees) } ?? []
             if found.isEmpty { result.missing.append(path) }
             for file in found { wanted[file.path] = file.entry }
         }
-        if paths.isEmpty, let tree { for file in try trees.files(tree) { wanted[file.path] = file.entry } }
+        if paths.isEmpty, let tree {
+            let selection = part.isSparse ? try Selection.read(self.files) : nil
+            for file in try trees.files(tree) {
+                if let selection, !selection.wants(file.path),
+                    try !isWritten(file.path, file.entry.blobID, selection)
+                {
+                    continue
+                }
+                wanted[file.path] = file.entry
+            }
+        }
         var differences: [TreeDifference] = []
         for (path, entry) in wanted {
             let old = try head.flatMap { (id) throws(VaultError) in try trees.entry(path, in: id) }?.file
@@ -49,14 +60,11 @@ extension Vault {
         let blobs = BlobReader(store: store, cipher: cipher)
         let guardian = CheckoutGuard(root: layout.root, blobs: blobs, pool: environment.pool)
         let (plan, kept) = try guardian.restoring(differences, discards: discards)
-        for item in plan.write where try !store.holds(item.entry.blobID) {
-            throw VaultError(
-                .objectMissing, "the content of \(item.path) (\(item.entry.blobID.text)) is not in this clone",
-                hint: "vaultctl fsck --repair", path: item.path.description, object: item.entry.blobID.text)
-        }
+        try store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         let edit = WorkingEdit(vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
         let outcome = try edit.carryOut(plan, from: blobs)
         result.written = outcome.written.sorted()
+        try recordCheckout(added: outcome.written + plan.alreadyThere, removed: [], scratch: lock.scratch)
         result.kept = kept
         result.notWritten = outcome.notStored
         return result
@@ -68,7 +76,7 @@ extension Vault {
         switch try trees.entry(path, in: tree) {
         case .file(let entry)?: return [TrackedFile(path: path, entry: entry)]
         case .folder(let id)?:
-            return try trees.files(id).map { TrackedFile(path: path.joined($0.path), entry: $0.entry) }
+            return try trees.files(id, in: path)
         case nil: return []
         }
     }

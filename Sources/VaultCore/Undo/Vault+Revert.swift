@@ -17,7 +17,7 @@ extension Vault {
         try refuseDuringMerge()
         let state = try loadState()
         try Self.checkWritable(state.index)
-        try refusePartial(state.config, "revert")
+        try refusePacks(state.config, "revert")
         guard let branch = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }
@@ -34,7 +34,7 @@ extension Vault {
                 hint: "revert the commits of one side", object: target.text)
         }
         let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
-        let trees = TreeReader(store: StagedStore(store: store, batch: batch), cipher: cipher)
+        let trees = treeReader(StagedStore(store: store, batch: batch))
         let before =
             if let parent = undone.parents.first {
                 try graph.tree(of: parent)
@@ -55,7 +55,7 @@ extension Vault {
                 hint: "change these files by hand and commit", path: merged.conflicts.first?.path.description)
         }
         var result = RevertResult(
-            commit: nil, branch: state.namedBranch.name, changes: Changes(), keptDirty: [], notWritten: [])
+            commit: nil, branch: state.namedBranch.name, changes: Changes(), kept: Changes(), notWritten: [])
         guard merged.tree != ours else { return result }
         let key = try signingKey(branch)
         if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
@@ -64,7 +64,7 @@ extension Vault {
             .build(tree: merged.tree, parents: [head], message: text, timeMs: commitTimeMs(), batch: batch)
         try batch.commit()
         let move = WorkingCopyMove(
-            vault: self, state: state, graph: graph, trees: TreeReader(store: store, cipher: cipher),
+            vault: self, state: state, graph: graph, trees: treeReader(),
             scratch: lock.scratch, observer: observer)
         let scratch = lock.scratch
         let outcome = try move.run(to: id, verb: "revert") {
@@ -72,8 +72,8 @@ extension Vault {
         }
         try recordOwnHead(id, ref: state.headRef, scratch: scratch)
         result.commit = try describe(id, commit, index: state.index)
-        (result.changes, result.keptDirty, result.notWritten) = (
-            outcome.changes, outcome.keptDirty, outcome.notStored
+        (result.changes, result.kept, result.notWritten) = (
+            outcome.changes, outcome.kept, outcome.notStored
         )
         return result
     }

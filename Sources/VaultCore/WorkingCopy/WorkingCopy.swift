@@ -13,12 +13,13 @@ extension Vault {
     /// The files of a tree, likewise.
     func trackedFiles(in tree: ObjectID, trees: TreeReader) throws(VaultError) -> StatCache {
         let cached = StatCache.load(layout: layout)
-        if let cached, cached.tree == tree { return cached }
+        // What is tracked here depends on the folders that are held as well, which the cache does not tell.
+        if let cached, cached.tree == tree, trees.scope.isWhole { return cached }
         let files = try trees.files(tree)
         return (cached ?? StatCache(tree: nil, entries: [])).rebased(on: files, tree: tree)
     }
 
-    /// Scans the working copy against the tracked files.
+    /// Scans the working copy against the tracked files; what a sparse clone has not there on purpose is not told.
     ///
     /// * `skipping`: Tracked files that are not read, and not told of, because the caller reads them itself.
     func look(
@@ -30,7 +31,9 @@ extension Vault {
             root: layout.root, racyAfterNs: scanner.racyAfterNs, pool: environment.pool)
         var scan = try scanner.scan()
         if !skipping.isEmpty { scan.candidates.removeAll { $0.tracked != nil && skipping.contains($0.path) } }
-        return try detector.detect(scan, in: tracked)
+        var changes = try detector.detect(scan, in: tracked)
+        try leaveUnselected(&changes)
+        return changes
     }
 
     /// Stores the cache when it says something new, the clone can be written and nobody holds the lock.

@@ -17,7 +17,8 @@ struct WorkingCopyMove {
     /// What the move did.
     struct Outcome: Sendable {
         var changes = Changes()
-        var keptDirty: [VaultPath] = []
+        /// Uncommitted work that the move did not touch; what is new in it are untracked files.
+        var kept = Changes()
         var notStored: [SkippedEntry] = []
     }
 
@@ -57,12 +58,14 @@ struct WorkingCopyMove {
         begin: (Set<VaultPath>) throws -> Void, finish: () throws -> Void, abandon: () throws -> Void
     ) throws -> Outcome {
         let from = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        // Tracked files that are to be written and are not there yet, on purpose.
+        var absent: Set<VaultPath> = []
         guard vault.mode != .bare else {
             try accept()
             try finish()
             return Outcome()
         }
-        let differences = try TreeDiff(trees: trees).files(from, to)
+        let differences = try selected(TreeDiff(trees: trees).files(from, to), record, mustBeClean, &absent)
         let tracked = try vault.trackedFiles(of: state.head, graph: graph, trees: trees)
         // The guard reads what the move touches.
         let dirty = looksAround ? try vault.look(tracked, skipping: Set(differences.map(\.path))) : nil
@@ -70,9 +73,9 @@ struct WorkingCopyMove {
         var notStored = try vault.notStored()
         let guardian = CheckoutGuard(
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
-            notStored: notStored)
+            notStored: notStored.union(absent))
         let plan = try guardian.plan(differences.filter { !notStored.contains($0.path) || $0.new != nil })
-        try requireBlobs(plan.write)
+        try vault.store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         try accept()
         let untouched = interrupted?.kept ?? Set(plan.alreadyThere)
         if !plan.write.isEmpty || !plan.remove.isEmpty {
@@ -94,6 +97,9 @@ struct WorkingCopyMove {
         for item in differences { notStored.remove(item.path) }
         notStored.formUnion(written.notStored.map { VaultPath(unchecked: $0.path) })
         try vault.recordNotStored(notStored, scratch: scratch)
+        try vault.recordCheckout(
+            added: differences.filter { $0.new != nil && !notStored.contains($0.path) }.map(\.path),
+            removed: differences.filter { $0.new == nil }.map(\.path), scratch: scratch)
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.checkoutBeforeHead) }
         do {
             try finish()
@@ -108,20 +114,13 @@ struct WorkingCopyMove {
         if !record.isMerge { store(dirty?.cache ?? tracked, differences, tree: to) }
         return Outcome(
             changes: TreeDiff.changes(differences.filter { !$0.isSameContent }),
-            keptDirty: dirty.map { kept($0, differences) } ?? [], notStored: written.notStored)
+            kept: dirty.map { kept($0, differences) } ?? Changes(), notStored: written.notStored)
     }
 
     /// Refuses uncommitted work at or below paths, ignored files included.
     private func check(_ paths: [VaultPath], _ dirty: WorkingChanges, _ head: ObjectID?) throws {
         let known = Set(paths)
-        var inTheWay = dirty.paths.filter { path in
-            var place: VaultPath? = path
-            while let next = place {
-                if known.contains(next) { return true }
-                place = next.parent
-            }
-            return false
-        }
+        var inTheWay = dirty.paths.filter { $0.isAtOrBelow(oneOf: known) }
         for path in paths where try head.map({ try trees.entry(path, in: $0) == nil }) ?? true {
             let isThere = try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
                 do throws(Errno) {
@@ -134,9 +133,9 @@ struct WorkingCopyMove {
                     }
                 }
             }
-            if isThere, !inTheWay.contains(path) { inTheWay.append(path) }
+            if isThere { inTheWay.append(path) }
         }
-        guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(inTheWay.sorted()) }
+        guard inTheWay.isEmpty else { throw CheckoutGuard.blocked(Set(inTheWay).sorted()) }
     }
 
     private var blobs: BlobReader { BlobReader(store: vault.store, cipher: vault.cipher) }
@@ -171,7 +170,7 @@ struct WorkingCopyMove {
             root: vault.layout.root, blobs: blobs, pool: vault.environment.pool, mendsTorn: interrupted != nil,
             notStored: notStored)
         let plan = try guardian.rollback(differences.filter { !notStored.contains($0.path) })
-        try requireBlobs(plan.write)
+        try vault.store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         _ = try carryOut(plan)
         try abandon()
         try Journal.remove(vault.files)
@@ -186,17 +185,42 @@ struct WorkingCopyMove {
         try undo(differences.filter { !kept.contains($0.path) }, vault.notStored(), abandon)
     }
 
-    private func requireBlobs(_ items: [CheckoutItem]) throws(VaultError) {
-        for item in items where try !vault.store.holds(item.entry.blobID) {
-            throw VaultError(
-                .objectMissing, "the content of \(item.path) (\(item.entry.blobID.text)) is not in this clone",
-                hint: "vaultctl fsck --repair", path: item.path.description, object: item.entry.blobID.text)
+    /// Those of the differences that are of this working copy's concern: all but, in a sparse clone, files that are
+    /// not in it and are not to come into it.
+    ///
+    /// Conflicting paths and the copies of theirs are, wherever they lie.
+    ///
+    /// * `absent`: Gets the paths of those that are to come into it and never were.
+    private func selected(
+        _ differences: [TreeDifference], _ record: Journal, _ given: [VaultPath], _ absent: inout Set<VaultPath>
+    ) throws -> [TreeDifference] {
+        guard vault.part.isSparse else { return differences }
+        let selection = try Selection.read(vault.files)
+        var conflicts = given
+        if record.isMerge, given.isEmpty { conflicts = try MergeState.read(vault.files)?.conflicts ?? [] }
+        let forced = conflicts + conflicts.map { $0.copied(for: $0) }
+        var result: [TreeDifference] = []
+        for item in differences {
+            let isWritten = try item.old.map { (old) throws(VaultError) in
+                try vault.isWritten(item.path, old.blobID, selection)
+            }
+            if isWritten != true {
+                // What somebody put there is looked at as everywhere else.
+                let isForced = forced.contains { item.path.isAtOrBelow($0) }
+                guard try isForced || selection.wants(item.path) || vault.kind(item.path) != nil else { continue }
+                absent.insert(item.path)
+            }
+            result.append(item)
         }
+        return result
     }
 
-    private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> [VaultPath] {
+    private func kept(_ dirty: WorkingChanges, _ differences: [TreeDifference]) -> Changes {
         let touched = Set(differences.map(\.path))
-        return dirty.paths.filter { !touched.contains($0) }.sorted()
+        func untouched(_ paths: [VaultPath]) -> [VaultPath] { paths.filter { !touched.contains($0) }.sorted() }
+        let all = dirty.changes
+        return Changes(
+            added: untouched(all.added), modified: untouched(all.modified), deleted: untouched(all.deleted))
     }
 
     private func store(
@@ -247,7 +271,7 @@ extension Vault {
         }
         guard try store.holds(journal.to) else { throw ObjectStore.missing(journal.to) }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let move = WorkingCopyMove(
             vault: self, state: state, graph: graph, trees: trees, scratch: scratch, observer: SilentObserver(),
             interrupted: journal)

@@ -21,11 +21,7 @@ struct WorkingEdit {
 
     /// Carries a checked change out, or takes back what was done of it.
     func finish(_ plan: CheckoutGuard.Plan, of differences: [TreeDifference]) throws -> Checkout.Outcome {
-        for item in plan.write where try !incoming.store.holds(item.entry.blobID) {
-            throw VaultError(
-                .objectMissing, "the content of \(item.path) is not here any more", path: item.path.description,
-                object: item.entry.blobID.text)
-        }
+        try incoming.store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         do {
             return try carryOut(plan, from: incoming)
         } catch let error as VaultError where !error.isOfTheDisk {

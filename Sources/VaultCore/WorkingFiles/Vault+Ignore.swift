@@ -68,10 +68,10 @@ extension Vault {
             }
     }
 
-    private func ignoreRules(_ state: CloneState) throws -> (rules: IgnoreRules, tracked: StatCache) {
+    func ignoreRules(_ state: CloneState) throws -> (rules: IgnoreRules, tracked: StatCache) {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let tracked = try trackedFiles(
-            of: state.head, graph: graph, trees: TreeReader(store: store, cipher: cipher))
+            of: state.head, graph: graph, trees: treeReader())
         let scanner = try Scanner(root: layout.root, tracked: tracked, environment: environment)
         return (scanner.rules, tracked)
     }

@@ -15,7 +15,7 @@ extension Vault {
     ) throws -> [VaultPath] {
         let lock = try lockForFiles("remove files")
         let state = try loadState()
-        try refusePartial(state.config, "remove files")
+        try refusePacks(state.config, "remove files")
         let (trees, head) = try headTree(state)
         var found: [VaultPath: FileEntry] = [:]
         for path in paths {
@@ -26,14 +26,18 @@ extension Vault {
                     throw VaultError(
                         .refused, "\(path) is a folder", hint: "vaultctl rm -r removes folders", path: path.description)
                 }
-                for file in try trees.files(id) { found[path.joined(file.path)] = file.entry }
+                for file in try trees.files(id, in: path) { found[file.path] = file.entry }
             case nil: throw Self.notTracked(path)
             }
         }
         let removed = found.keys.sorted()
+        try requireHeld(removed, "nothing was removed")
         let notStored = try notStored()
         var leftOut = try leftOut(state)
-        let recorded = cached ? removed : removed.filter { notStored.contains($0) }
+        // That a file is not on disk does not tell a commit that it was removed, where it never was there.
+        let recorded =
+            try cached
+            ? removed : removed.filter { try notStored.contains($0) || (part.isSparse && kind($0) == nil) }
         if !cached {
             let differences = removed.map { TreeDifference(path: $0, old: found[$0], new: nil) }
             let blobs = BlobReader(store: store, cipher: cipher)
@@ -59,7 +63,7 @@ extension Vault {
     ) throws -> [(from: VaultPath, to: VaultPath)] {
         let lock = try lockForFiles("move files")
         let state = try loadState()
-        try refusePartial(state.config, "move files")
+        try refusePacks(state.config, "move files")
         let (trees, head) = try headTree(state)
         var moves: [(from: VaultPath, to: VaultPath)] = []
         let isFolder = try destination.map { try kind($0) == .directory } ?? true
@@ -118,7 +122,7 @@ extension Vault {
     private func headTree(_ state: CloneState) throws(VaultError) -> (trees: TreeReader, tree: ObjectID?) {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         return (
-            TreeReader(store: store, cipher: cipher),
+            treeReader(),
             try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
         )
     }

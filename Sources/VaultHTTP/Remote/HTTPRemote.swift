@@ -137,18 +137,29 @@ package struct HTTPRemote: Remote {
         }
     }
 
+    package func destroy(authorization: WriteAuthorization) async throws -> Int? {
+        try checkWriter(authorization)
+        let key = try Endpoint.secret(authorization.writeKey)
+        return try await mapped { try await Destruction(endpoint: endpoint, writeKey: key).run() }
+    }
+
     package func apply(_ batch: WriteBatch, authorization: WriteAuthorization) async throws -> BatchOutcome {
-        guard authorization.vaultID == endpoint.vaultID else {
-            throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
-        }
         guard !batch.operations.isEmpty else { return .applied }
-        guard !knowledge.isStatic else {
-            throw VaultError(
-                .readOnlyRemote, "\(location) is a published vault and takes no writes", hint: "push to a server")
-        }
+        try checkWriter(authorization)
         let key = try Endpoint.secret(authorization.writeKey)
         return try await mapped {
             try await BatchWriter(remote: self, writeKey: key, isRepeated: batch.isRepeated).run(batch.operations)
+        }
+    }
+
+    /// Refuses what can not be written here.
+    private func checkWriter(_ authorization: WriteAuthorization) throws(VaultError) {
+        guard authorization.vaultID == endpoint.vaultID else {
+            throw VaultError(.internalError, "a write for vault \(authorization.vaultID) on the remote of another")
+        }
+        guard !knowledge.isStatic else {
+            throw VaultError(
+                .readOnlyRemote, "\(location) is a published vault and takes no writes", hint: "push to a server")
         }
     }
 

@@ -1,5 +1,3 @@
-internal import VaultSystem
-
 /// Runs asynchronous code on the thread that asks for it, so that as many pieces run at once as there are threads.
 ///
 /// The language's own pool has as many threads as processors, and what waits for a lock there keeps others waiting.

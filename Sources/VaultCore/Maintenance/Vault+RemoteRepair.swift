@@ -1,0 +1,104 @@
+internal import VaultFormat
+internal import VaultSystem
+
+extension Vault {
+    /// Asks a remote which objects and keys it has and puts back those that its branches reach and that it lost.
+    ///
+    /// No ref moves. A push does not do that: what the remote's own head reaches counts as being there.
+    ///
+    /// - Throws: `remoteNotFound` when there is no vault, `remoteMoved` when this clone lacks a head of the remote,
+    ///   `objectMissing` when this clone is whole and lacks an object all the same, `objectCorrupt` for a damaged one
+    ///   here, `serverError` when the remote does not list afterwards what it was sent, or what the remote throws.
+    public func repairRemote(
+        _ remote: any Remote, observer: any Observer = SilentObserver()
+    ) async throws -> RemoteRepair {
+        try requireWritable("repair a remote")
+        let authorization = try keys.authorization()
+        let lock = try lock()
+        defer { withExtendedLifetime(lock.scratch) {} }
+        let state = try loadState()
+        let repair = RemoteRepairing(
+            vault: self, state: state, remote: remote, authorization: authorization, observer: observer)
+        return try await repair.run()
+    }
+}
+
+private struct RemoteRepairing {
+    let vault: Vault
+    let state: CloneState
+    let remote: any Remote
+    let authorization: WriteAuthorization
+    let observer: any Observer
+
+    func run() async throws -> RemoteRepair {
+        let snapshot = try await vault.snapshot(of: remote, ref: state.namedBranch.headRefID)
+        guard !snapshot.isAbsent else {
+            throw VaultError(
+                .remoteNotFound, "\(remote.location) holds no vault \(vault.vaultID)", hint: "vaultctl push")
+        }
+        let reach = Reachability(vault: vault, boundaries: state.config.shallowBoundaries)
+        let isPartial = vault.holdsPart(state.config)
+        for head in try await heads(snapshot) { try reach.mark(commit: head, at: isPartial ? .ends : .fails) }
+        let index = snapshot.index ?? state.index
+        for tag in index.tags {
+            if let id = tag.tagID { try reach.mark(tag: id, at: .ends) }
+        }
+        let keys = Set(index.branches.compactMap(\.publicKeyID))
+        var result = RemoteRepair()
+        result.checked = reach.reached.count + keys.count
+        let lost = try await lacking(reach.reached, keys)
+        var sources: [(id: ObjectID, size: Int64?)] = []
+        for id in lost.objects.sorted() {
+            if let size = try vault.store.size(id) {
+                sources.append((id, size))
+                result.bytes += size
+            } else {
+                guard isPartial else { throw ObjectStore.missing(id) }
+                result.missing.append(id)
+            }
+        }
+        var keyBytes: [(id: KeyID, bytes: [UInt8])] = []
+        for id in lost.keys.sorted(by: { $0.text < $1.text }) {
+            guard let bytes = try vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { continue }
+            keyBytes.append((id, bytes))
+            result.bytes += Int64(bytes.count)
+        }
+        guard !sources.isEmpty || !keyBytes.isEmpty else { return result }
+        let publisher = Publisher(
+            remote: remote, authorization: authorization, store: vault.store, observer: observer)
+        try await publisher.send(sources, keys: keyBytes)
+        let left = try await lacking(Set(sources.map(\.id)), Set(keyBytes.map(\.id)))
+        guard left.objects.isEmpty, left.keys.isEmpty else {
+            throw VaultError(
+                .serverError, "\(remote.location) took what it lacked and does not list it",
+                object: left.objects.min()?.text)
+        }
+        result.restored = (sources.map(\.id.text) + keyBytes.map(\.id.text)).sorted()
+        return result
+    }
+
+    /// The heads of all named branches there.
+    private func heads(_ snapshot: RemoteSnapshot) async throws -> [ObjectID] {
+        var heads = [snapshot.head].compactMap { $0 }
+        let others = (snapshot.index?.branches ?? []).filter { $0.type == .named && $0.headRefID != snapshot.ref }
+        for case (.ref(let ref), .content(let bytes)) in try await remote.readAll(others.map { .ref($0.headRefID) }) {
+            if let head = try? vault.refs.decode(bytes, of: ref) { heads.append(head) }
+        }
+        for head in heads where try !vault.store.holds(head) {
+            throw VaultError(
+                .remoteMoved, "\(remote.location) has commits that are not here", hint: "vaultctl fetch --all",
+                object: head.text)
+        }
+        return heads
+    }
+
+    private func lacking(
+        _ objects: Set<ObjectID>, _ keys: Set<KeyID>
+    ) async throws -> (objects: Set<ObjectID>, keys: Set<KeyID>) {
+        var result = (objects: objects, keys: keys)
+        for file in try await remote.list(.objects) { if case .object(let id) = file { result.objects.remove(id) } }
+        guard !keys.isEmpty else { return result }
+        for file in try await remote.list(.keys) { if case .key(let id) = file { result.keys.remove(id) } }
+        return result
+    }
+}
