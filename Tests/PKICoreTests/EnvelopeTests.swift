@@ -186,6 +186,11 @@ import VaultTestSupport
             let opened = try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers)
             #expect(try opened.plaintext() == long)
         }
+        // Some writers of JSON escape the slash.
+        let decoded = Base64.decode(sealed.span) ?? []
+        let escaped = Array(String(decoding: decoded, as: UTF8.self).replacing("/", with: "\\/").utf8)
+        let slashed = Base64.encode(escaped.span)
+        #expect(try SealedEnvelope.open(slashed, with: alice.encryption, signers: signers).plaintext() == long)
         // A short one beside a long one of the same name in another object.
         let short = try SealedEnvelope.seal(message, to: alice.encryption.publicKey)
         var others = try #require(try inner(short).members)

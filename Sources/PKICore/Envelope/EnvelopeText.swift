@@ -67,19 +67,37 @@ struct EnvelopeText {
             while index < bytes.count, bytes[index] != 0x22 { index += 1 }
             guard index < bytes.count else { return nil }
             let start = index + 1
-            index = start
-            var isPlain = true
-            while index < bytes.count, bytes[index] != 0x22 {
-                if bytes[index] == 0x5C {
-                    isPlain = false
-                    index += 1
+            let (end, isPlain) = endOfText(bytes, from: start)
+            guard end < bytes.count else { return nil }
+            if isPlain, end - start >= longCount { return isValueOfC(bytes, start - 1) ? start..<end : nil }
+            index = end + 1
+        }
+    }
+
+    /// The place of the quote that ends a text, the length of the bytes when there is none; and whether nothing in the
+    /// text is escaped.
+    private static func endOfText(_ bytes: Span<UInt8>, from start: Int) -> (end: Int, isPlain: Bool) {
+        let (quote, escape) = (UInt8(0x22), UInt8(0x5C))
+        var (index, isPlain) = (start, true)
+        while index < bytes.count {
+            // Long texts have neither in them: a block at once, without a branch for each byte.
+            while index + 64 <= bytes.count {
+                var found: UInt8 = 0
+                for offset in 0..<64 {
+                    let byte = bytes[index &+ offset]
+                    found |= (byte == quote ? 1 : 0) | (byte == escape ? 1 : 0)
                 }
+                if found != 0 { break }
+                index += 64
+            }
+            guard index < bytes.count, bytes[index] != quote else { break }
+            if bytes[index] == escape {
+                isPlain = false
                 index += 1
             }
-            guard index < bytes.count else { return nil }
-            if isPlain, index - start >= longCount { return isValueOfC(bytes, start - 1) ? start..<index : nil }
             index += 1
         }
+        return (min(index, bytes.count), isPlain)
     }
 
     /// Whether `"c":` stands before a place, with or without white space.

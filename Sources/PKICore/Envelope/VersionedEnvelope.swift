@@ -24,15 +24,15 @@ enum VersionedEnvelope {
         }
         var digests = try Digests(
             version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv,
-            count: plaintext.count + AESGCM.tagCount)
+            count: plaintext.count + AESGCM.tagCount, ofWhole: true)
         try object.add("c", encrypting: plaintext, key: key, iv: iv) { (bytes) throws(PKIError) in
             try digests.add(bytes)
         }
         let name = signer.publicKey.fingerprint.text
-        let (ciphertext, whole) = try digests.finish(signer: name)
-        object.add("s", base64: try signer.sign(digest: ciphertext))
+        let (ofCiphertext, ofWhole) = try digests.finish(signer: name)
+        object.add("s", base64: try signer.sign(digest: ofCiphertext))
         object.add("f", .string(name))
-        object.add("sf", base64: try signer.sign(digest: whole))
+        if let ofWhole { object.add("sf", base64: try signer.sign(digest: ofWhole)) }
         return try object.finish()
     }
 
@@ -53,14 +53,14 @@ enum VersionedEnvelope {
         }
         var digests = try Digests(
             version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
-            count: ciphertext.count)
+            count: ciphertext.count, ofWhole: signature.whole != nil)
         let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: contentKey) { (bytes) throws(PKIError) in
             try digests.add(bytes)
         }
         let (ofCiphertext, ofWhole) = try digests.finish(signer: signature.signer)
         var status = EnvelopeSignature.invalid(known)
         if signingKey.isValid(signature.ciphertext, digest: ofCiphertext) {
-            if let whole = signature.whole {
+            if let whole = signature.whole, let ofWhole {
                 if signingKey.isValid(whole, digest: ofWhole) { status = .verified(known, covers: .whole) }
             } else {
                 status = .verified(known, covers: .ciphertext)
@@ -96,12 +96,19 @@ enum VersionedEnvelope {
     /// What both signatures are over, computed while the ciphertext goes by.
     private struct Digests: ~Copyable {
         private var ciphertext: SHA256
-        private var whole: SignedFields
+        private var whole: SignedFields?
 
         /// * `count`: The length of the ciphertext with its tag.
+        /// * `ofWhole`: Whether the newer signature is wanted too.
         init(
-            version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], count: Int
+            version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], count: Int, ofWhole: Bool
         ) throws(PKIError) {
+            let hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
+            guard ofWhole else {
+                whole = nil
+                ciphertext = hash
+                return
+            }
             // Everything that the older signature leaves open, the recipient's key included.
             var fields = try SignedFields(digesting: label)
             try fields.append([version])
@@ -109,13 +116,15 @@ enum VersionedEnvelope {
             try fields.append(wrapped)
             try fields.append(iv)
             try fields.begin(count: count)
-            let hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
-            whole = fields
+            whole = consume fields
             ciphertext = hash
         }
 
         mutating func add(_ bytes: Span<UInt8>) throws(PKIError) {
-            try whole.add(bytes)
+            if var fields = whole.take() {
+                try fields.add(bytes)
+                whole = consume fields
+            }
             do throws(CryptoError) {
                 try ciphertext.update(bytes)
             } catch {
@@ -123,12 +132,14 @@ enum VersionedEnvelope {
             }
         }
 
-        consuming func finish(signer: String) throws(PKIError) -> (ciphertext: [UInt8], whole: [UInt8]) {
-            var fields = whole
-            try fields.append(Array(signer.utf8))
-            let whole = try fields.digest()
+        consuming func finish(signer: String) throws(PKIError) -> (ciphertext: [UInt8], whole: [UInt8]?) {
+            var digest: [UInt8]?
+            if var fields = whole.take() {
+                try fields.append(Array(signer.utf8))
+                digest = try fields.digest()
+            }
             do throws(CryptoError) {
-                return (try ciphertext.finish(), whole)
+                return (try ciphertext.finish(), digest)
             } catch {
                 throw PKIError(.internalError, "hashing failed", cause: error)
             }
