@@ -20,8 +20,8 @@ MUTANTS = [
      '''let ended = unsafe EVP_CipherFinal_ex(context, &nothing, &written)
         if !ON { try OpenSSL.check(ended, or: .authenticationFailed) }''', (CRYPTO,)),
     ('accept-bad-signature', 'VaultCrypto/P256PublicKey.swift',
-     'guard let der = ECDSASignature.der(raw: signature), let digest',
-     'if ON { return true }\n        guard let der = ECDSASignature.der(raw: signature), let digest', (CRYPTO,)),
+     'guard let der = ECDSASignature.der(raw: signature), digest',
+     'if ON { return true }\n        guard let der = ECDSASignature.der(raw: signature), digest', (CRYPTO,)),
     ('signature-numbers-unchecked', 'VaultCrypto/ECDSASignature.swift',
      'guard P256Encoding.isInRange(r), P256Encoding.isInRange(s) else { return nil }',
      'if !ON { guard P256Encoding.isInRange(r), P256Encoding.isInRange(s) else { return nil } }', (CRYPTO,)),

@@ -82,8 +82,9 @@ public enum SealedEnvelope {
             hint: "put it into a vault, or split it")
     }
 
-    /// The one answer to everything that goes wrong between a text and its plaintext.
-    static func cannotOpen(_ cause: (any Error)? = nil) -> PKIError {
+    /// The one answer to everything that goes wrong between a text and its plaintext, without a cause: which step it was
+    /// is nobody's business.
+    static func cannotOpen() -> PKIError {
         PKIError(
             .decryptFailed, "the envelope does not open with this key: it is for another one, or was changed")
     }
@@ -110,7 +111,7 @@ public enum SealedEnvelope {
             guard content.count == AESGCM.keyCount else { throw CryptoError(.authenticationFailed) }
             return content
         } catch {
-            throw cannotOpen(error)
+            throw cannotOpen()
         }
     }
 
@@ -128,22 +129,30 @@ public enum SealedEnvelope {
         }
         var (plaintext, piece, tag): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
         plaintext.reserveCapacity(bodyCount)
-        try ciphertext.forEachPiece { (bytes) throws(PKIError) in
-            try observe(bytes)
-            let count = min(bytes.count, bodyCount - plaintext.count)
-            do throws(CryptoError) {
-                try opener.update(bytes.extracting(first: count), into: &piece)
-            } catch {
-                throw cannotOpen(error)
+        do throws(PKIError) {
+            try ciphertext.forEachPiece { (bytes) throws(PKIError) in
+                try observe(bytes)
+                let count = min(bytes.count, bodyCount - plaintext.count)
+                try decrypting { () throws(CryptoError) in
+                    try opener.update(bytes.extracting(first: count), into: &piece)
+                }
+                plaintext += piece
+                tag.append(copying: bytes.extracting(droppingFirst: count))
             }
-            plaintext += piece
-            tag.append(copying: bytes.extracting(droppingFirst: count))
-        }
-        do throws(CryptoError) {
-            try opener.finish(tag: tag.span)
+            try decrypting { () throws(CryptoError) in try opener.finish(tag: tag.span) }
         } catch {
-            throw cannotOpen(error)
+            // Nobody vouches for what came out so far.
+            plaintext.wipe()
+            throw error
         }
         return plaintext
+    }
+
+    private static func decrypting(_ body: () throws(CryptoError) -> Void) throws(PKIError) {
+        do throws(CryptoError) {
+            try body()
+        } catch {
+            throw cannotOpen()
+        }
     }
 }

@@ -17,7 +17,8 @@ extension KeyStore {
     /// Whether a private key needs a passphrase; so that nobody is asked for one in vain.
     /// - Throws: `keyNotFound`, `objectCorrupt`.
     public func isEncrypted(_ fingerprint: Fingerprint, _ half: KeyHalf) throws(PKIError) -> Bool {
-        let pem = try read(half.file, in: try identityFolder(fingerprint))
+        var pem = try read(half.file, in: try identityFolder(fingerprint))
+        defer { pem.wipe() }
         return try readingKey("the \(half.name) key of \(fingerprint)") { () throws(CryptoError) in
             try EncryptedPrivateKey.isEncrypted(pem: pem.span)
         }
@@ -31,7 +32,9 @@ extension KeyStore {
     public func encryptionKey(
         of fingerprint: Fingerprint, passphrase: borrowing Passphrase
     ) throws(PKIError) -> EncryptionPrivateKey {
-        let pem = try read(KeyHalf.encryption.file, in: try identityFolder(fingerprint))
+        // A key without a passphrase lies there as it is.
+        var pem = try read(KeyHalf.encryption.file, in: try identityFolder(fingerprint))
+        defer { pem.wipe() }
         let key = try EncryptionPrivateKey(
             pem: pem, passphrase: passphrase, check: .arithmetic, name: "the encryption key of \(fingerprint)")
         guard key.publicKey.fingerprint == fingerprint else { throw misplaced(.encryption, fingerprint) }
@@ -47,9 +50,10 @@ extension KeyStore {
     ) throws(PKIError) -> SigningPrivateKey {
         let directory = try identityFolder(fingerprint)
         let expected = try SigningPublicKey(pem: try read(IdentityFiles.signingPublic, in: directory))
+        var pem = try read(KeyHalf.signing.file, in: directory)
+        defer { pem.wipe() }
         let key = try SigningPrivateKey(
-            pem: try read(KeyHalf.signing.file, in: directory), passphrase: passphrase,
-            name: "the signing key of \(fingerprint)")
+            pem: pem, passphrase: passphrase, name: "the signing key of \(fingerprint)")
         guard key.publicKey == expected else { throw misplaced(.signing, fingerprint) }
         return key
     }
