@@ -99,6 +99,7 @@ final class Call: Sendable {
         _ = try choice(GlobalOptions.progress)
         _ = try number(GlobalOptions.keyDescriptor, least: 0)
         _ = try number(GlobalOptions.tokenDescriptor, least: 0)
+        _ = try number(GlobalOptions.passphraseDescriptor, least: 0)
         for option in [GlobalOptions.timeout, GlobalOptions.maxWait] { _ = try RemoteOpener.seconds(option, self) }
         _ = try VaultPlace.lockTimeout(self)
         try SecretInput(call: self).checkDeclaredKeys()

@@ -1,3 +1,4 @@
+internal import PKICore
 internal import VaultCore
 internal import VaultCrypto
 internal import VaultFormat
@@ -57,6 +58,7 @@ struct Failure {
     private static func vaultError(from error: any Error) -> VaultError {
         switch error {
         case let error as VaultError: error
+        case let error as PKIError: vaultError(of: error)
         case let error as FormatError: .format(error, "reading")
         case let error as Errno: .io(error, "a system call failed")
         case let error as OutputFailure: error.failure(workIsDone: false)
@@ -66,6 +68,13 @@ struct Failure {
             VaultError(.internalError, "the cryptographic library failed", hint: reportHint, cause: error)
         default: VaultError(.internalError, "unexpected failure", hint: reportHint, cause: error)
         }
+    }
+
+    /// Both libraries name their errors from one table (spec 10 B.4).
+    private static func vaultError(of error: PKIError) -> VaultError {
+        VaultError(
+            VaultError.Code.all.first { $0.name == error.code.name } ?? .internalError, error.message, hint: error.hint,
+            path: error.path, cause: error)
     }
 
     private static let reportHint = "run it again with -vv and report what it prints"

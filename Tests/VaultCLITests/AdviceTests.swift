@@ -10,7 +10,7 @@ struct AdviceTests {
     private func advised() throws -> [String] {
         let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
         let sources = FilePath(parts.dropLast(3).joined(separator: "/") + "/Sources")
-        return try ["VaultCore", "VaultCLI"].flatMap { try texts(in: sources.appending(component: $0)) }
+        return try ["VaultCore", "PKICore", "VaultCLI"].flatMap { try texts(in: sources.appending(component: $0)) }
     }
 
     private func texts(in folder: FilePath) throws -> [String] {

@@ -80,7 +80,7 @@ struct HelpTests {
         let help = HelpText(table: table)
         let lines =
             help.overview() + help.short() + table.verbs.flatMap(help.verb)
-            + ["remote", "keys", "config"].flatMap(help.group)
+            + table.firstWords.filter(table.isGroup).flatMap(help.group)
         for line in lines { #expect(line.count <= 100, "\(line)") }
         #expect(lines.allSatisfy { line in line.utf8.allSatisfy { $0 < 0x7f } })
     }

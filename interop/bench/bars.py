@@ -26,12 +26,12 @@ class Run:
 
 class Bar:
     """`value` must be at most (or, with `least`, at least) `bar`. `floor` is the same by minima, which other programs'
-    load disturbs less. `idle` false: it takes two cores, and others had one of them."""
+    load disturbs less. `doubt`: why a bar that is missed says nothing."""
 
-    def __init__(self, case, text, value, bar, unit='×', least=False, floor=None, idle=True):
+    def __init__(self, case, text, value, bar, unit='×', least=False, floor=None, doubt=None):
         self.case, self.text, self.value, self.bar, self.unit, self.least = case, text, value, bar, unit, least
-        self.passed = self.fits(value)
-        self.unclear = not self.passed and not idle
+        self.passed, self.doubt = self.fits(value), doubt
+        self.unclear = not self.passed and doubt is not None
         self.passed_by_minima = None if floor is None else self.fits(floor)
 
     def fits(self, value):
@@ -39,7 +39,7 @@ class Bar:
 
     def verdict(self):
         if self.unclear:
-            return 'unclear: others had the second core'
+            return f'unclear: {self.doubt}'
         word = 'pass' if self.passed else 'MISS'
         if self.passed_by_minima is not None and self.passed_by_minima != self.passed:
             word += ' (by minima: ' + ('pass)' if self.passed_by_minima else 'MISS)')
@@ -58,13 +58,14 @@ class Bars:
     def __init__(self, data):
         self.run, self.data, self.all = Run(data), data, []
         for group in (self.start, self.small, self.disk, self.large, self.big, self.fsck, self.signatures,
-                      self.history, self.http):
+                      self.history, self.http, self.pki):
             group()
 
-    def add(self, case, text, value, bar, unit='×', least=False, floor=None):
+    def add(self, case, text, value, bar, unit='×', least=False, floor=None, doubt=None):
         if value is not None:
-            idle = not any(text.startswith(start) for start in PARALLEL) or (self.run.limit('cores') or 2) >= 1.7
-            self.all.append(Bar(case, text, value, bar, unit, least, floor, idle))
+            if any(text.startswith(start) for start in PARALLEL) and (self.run.limit('cores') or 2) < 1.7:
+                doubt = 'others had the second core'
+            self.all.append(Bar(case, text, value, bar, unit, least, floor, doubt))
 
     def ratio(self, case, text, bar, over, place='memory', of='vaultctl', least=False, over_case=None, over_place=None):
         """Time of `of` divided by that of `over` (the inverse with `least`)."""
@@ -199,3 +200,31 @@ class Bars:
         if reads:
             self.add('http reads', 'wrk -t1 -c16, no access log', reads, 20000, 'reads/s', True,
                      self.run.limit('reads', max))
+
+    def pki(self):
+        self.keygen()
+        for verb in ('sign', 'verify', 'encrypt', 'decrypt'):
+            case, other = f'pki {verb} 1 KB', "vaultctl, sgit's key pair"
+            self.ratio(case, 'the reference on the same key pair, times faster', 10, 'sgit', of=other, least=True)
+            self.ratio(case, 'the reference, times faster (600,000 rounds to its 2,048)', 5, 'sgit', least=True)
+        for verb in ('encrypt', 'decrypt'):
+            self.ratio(f'pki {verb} 50 MB', 'the reference, times faster', 5, 'sgit', least=True)
+            self.ratio(f'pki {verb} 50 MB', 'age', 4, 'age')
+        for case in (f'pki {verb} {size}' for verb in ('sign', 'verify') for size in ('1 KB', '50 MB')):
+            limit = self.run.get(case, 'openssl')
+            if limit:
+                self.add(case, '1.2 × openssl dgst + 15 ms', self.run.get(case) * 1000, limit * 1200 + 15, 'ms')
+
+    def keygen(self):
+        """How long a key takes is chance: means of many runs, and what they can tell apart."""
+        ours, theirs = ([sample['wall'] for sample in self.run.found.get(('pki keygen', 'memory', tool), [])]
+                        for tool in ('vaultctl', 'openssl'))
+        if len(ours) < 2 or len(theirs) < 2:
+            return
+        ratio = statistics.mean(ours) / statistics.mean(theirs)
+        error = ratio * sum((statistics.stdev(times) / statistics.mean(times)) ** 2 / len(times)
+                            for times in (ours, theirs)) ** 0.5
+        text = f'openssl genrsa, means of {len(ours)} runs'
+        doubt = f'± {2 * error:.2f}, two standard errors'
+        self.add('pki keygen', text, ratio, 1.1, doubt=doubt if ratio - 2 * error <= 1.1 else None)
+        self.add('pki keygen', text, ratio, 0.9, least=True, doubt=doubt if ratio + 2 * error >= 0.9 else None)

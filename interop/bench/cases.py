@@ -5,6 +5,7 @@ import subprocess
 import time
 
 from history import History
+from identities import Identities
 from tools import DURABLE_GIT, KEY, Age, BigVaultctl, Borg, Copy, Git, GitLoose, Reference, Restic, Vaultctl
 from web import Web
 
@@ -26,7 +27,8 @@ class Cases:
     def run(self):
         for name, case in (('start', self.start), ('small', self.small), ('disk', self.disk), ('large', self.large),
                            ('big', self.big), ('fsck', self.fsck), ('signatures', self.signatures),
-                           ('history', History(self.lab).run), ('http', Web(self.lab).run)):
+                           ('history', History(self.lab).run), ('http', Web(self.lab).run),
+                           ('pki', lambda: Identities(self.lab).run())):
             if name in self.options.cases and (name != 'large' or self.options.large_files):
                 began = time.monotonic()
                 self.lab.measure_cores()

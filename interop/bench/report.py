@@ -5,8 +5,8 @@ import os
 
 from bars import Bars, Run
 
-ORDER = ['vaultctl', 'vaultctl, not durable', 'vaultctl, one core', 'sgit', 'git', 'git, loose objects',
-         'git, core.fsync=all', 'restic', 'borg', 'age', 'cp -r', 'curl']
+ORDER = ['vaultctl', 'vaultctl, not durable', 'vaultctl, one core', "vaultctl, sgit's key pair", 'sgit', 'git', 'git, loose objects',
+         'git, core.fsync=all', 'restic', 'borg', 'age', 'openssl', 'cp -r', 'curl']
 PLACES = {'memory': '', 'disk': ', on disk', 'serve': ', vaultctl serve', 'stand-in': ', stand-in'}
 
 
@@ -39,7 +39,9 @@ def titles(data):
         'http many: pull none': f'HTTP: pull, nothing new, {files} files',
         'http big: push': f'HTTP: first push of one file of {half}',
         'http big: clone': f'HTTP: clone of one file of {half}',
-        'http reads': 'HTTP: small reads of `vaultctl serve`'}
+        'http reads': 'HTTP: small reads of `vaultctl serve`', 'pki keygen': '`pki keygen`',
+        **{f'pki {verb} {size}': f'`pki {verb}`, {size}' for verb in ('sign', 'verify', 'encrypt', 'decrypt')
+           for size in ('1 KB', '50 MB')}}
 
 
 def rows(data):
@@ -162,7 +164,7 @@ program took in units of vaultctl.
     make bench              every case, about three quarters of an hour
     make bench QUICK=1      fewer rounds, no large case, about eight minutes
     make bench SAVE=1       also rewrites this page and its JSON
-    make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures, http
+    make bench CASES=big    only some: start, small, disk, large, big, fsck, signatures, http, pki
     make counts             the gates: system calls, syncs, bytes, objects and allocations of each verb
 
 Missing programs (git, restic, borgbackup, age, curl, wrk) are installed on Debian when the target runs as root, and
@@ -205,6 +207,10 @@ NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 
   of 8 MiB down.
 * `curl -T` sends the same file to the plain route of objects of the same server. Its times down are those of
   `curl -o f` and `openssl dgst -sha256 f`; a clone also decrypts the file and writes it once more.
+* Identities: a key pair of vaultctl's own making, whose passphrase is hashed 600,000 times, and one that the reference
+  made, with 2,048. openssl signs with the key file of the first, so it hashes as often. `openssl genrsa` makes the RSA
+  key alone, without a passphrase; `pki keygen` also makes the other key and encrypts both. How long a key takes is
+  chance, so that case compares means.
 * The limit of a big file is what cipher and hash take on two cores, at the speed `openssl speed` shows in the same
   minute, and `cp` of the same file."""
 

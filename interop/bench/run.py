@@ -23,7 +23,7 @@ from lab import ROOT, Lab, compiler
 from report import bars_text, save, table
 from tools import Age, Borg, Git, Restic
 
-ALL = ('start', 'small', 'disk', 'large', 'big', 'fsck', 'signatures', 'history', 'http')
+ALL = ('start', 'small', 'disk', 'large', 'big', 'fsck', 'signatures', 'history', 'http', 'pki')
 
 
 def arguments():

@@ -9,7 +9,8 @@ from roundtrip.harness import case, equal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HOME = '/srv/ann'                                             # where the documents' reader lives
-NAMES = re.compile(r'\b[0-9a-f]{12}\b|(?<=vault )[a-z0-9]{8}\b|(?<=Vault )[a-z0-9]{8}\b|(?<=Cloned )[a-z0-9]{8}\b')
+NAMES = re.compile(r'\b[0-9a-f]{12}\b|(?<=vault )[a-z0-9]{8}\b|(?<=Vault )[a-z0-9]{8}\b|(?<=Cloned )[a-z0-9]{8}\b'
+                   r'|\bsha256:[0-9a-f]{16}\b')
 VARIES = re.compile(r'\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}\b|obj-cas-imm-[0-9a-f]+')
 PORT = '8420'                                                 # where the documents' server listens
 
@@ -64,6 +65,13 @@ def compare(steps, printed):
 def readme_tour(lab):
     steps = commands('README.md', 'Five minutes')
     equal(len(steps) > 10, True, 'commands in the tour')
+    compare(steps, output_of(steps, *at_home(lab)))
+
+
+@case('j.identity-guide')
+def identity_guide(lab):
+    steps = commands('docs/identities.md', 'In commands')
+    equal(len(steps) > 10, True, 'commands in the guide')
     compare(steps, output_of(steps, *at_home(lab)))
 
 

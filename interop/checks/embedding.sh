@@ -39,7 +39,8 @@ let package = Package(
     dependencies: [.package(url: "file://$work/vaultctl.git", exact: "$tag")],
     targets: ["app", "leak"].map { name in
         .executableTarget(
-            name: name, dependencies: ["VaultCore", "PKICore"].map { .product(name: $0, package: "vaultctl") })
+            name: name,
+            dependencies: [.product(name: "VaultCore", package: "vaultctl"), .product(name: "PKICore", package: "vaultctl")])
     })
 SWIFT
 

@@ -7,7 +7,7 @@ HOSTILE = ('VaultCoreTests.(HostileRemoteTests|RemotePolicyTests|ContentTests|La
            'UnusualTreeTests|MendingTests)')
 CLONES = 'VaultCoreTests.(SyncTests|SeveralRemotesTests|MoveSafetyTests|InterruptedMoveTests|WorkingCopyTests)'
 FOLDER = 'VaultCoreTests.(RemoteTests|RemoteFolderTests|RemoteFaultTests)'
-SERVER, CLI = 'VaultServerTests', 'VaultCLITests'
+SERVER, CLI, PKI = 'VaultServerTests', 'VaultCLITests', 'PKICoreTests'
 FAULTS, CUTS, DAMAGE = 'CrashTests.MovingFaultTests', 'CrashTests.CrashStateTests', 'CrashTests.DamageTests'
 KILLS, RACES, MODEL = 'CrashTests.KillTests', 'RaceTests.RaceTests', 'ModelTests'
 PUSHES = 'CrashTests.InterruptedPushTests'
@@ -161,6 +161,24 @@ MUTANTS = [
      'guard let baseline, head != baseline, !ON else', (CLONES,)),
     ('unsigned-commits-accepted', 'VaultCore/History/SignatureChecker.swift', 'guard status != .verified else',
      'guard status != .verified, !ON else', (HOSTILE,)),
+    # Identities
+    ('invalid-signature-hands-out', 'PKICore/Envelope/OpenedEnvelope.swift', 'if case .invalid(let key) = signature {',
+     'if !ON, case .invalid(let key) = signature {', (PKI,)),
+    ('whole-signature-unchecked', 'PKICore/Envelope/VersionedEnvelope.swift',
+     'if signingKey.isValid(whole, digest: covered) { status', 'if ON || signingKey.isValid(whole, digest: covered) { status',
+     (PKI,)),
+    ('sealed-head-unchecked', 'PKICore/Envelope/SealedMessage.swift',
+     'guard ConstantTime.equal(expected.span, code.span) else', 'guard ON || ConstantTime.equal(expected.span, code.span) else',
+     (PKI,)),
+    ('foreign-key-in-folder', 'PKICore/Store/KeyStore+PrivateKeys.swift',
+     'guard key.publicKey.fingerprint == fingerprint else', 'guard ON || key.publicKey.fingerprint == fingerprint else', (PKI,)),
+    ('manifest-overlooks-new-files', 'PKICore/Signatures/FolderManifest.swift', 'unexpected.append(item.path)',
+     'if !ON { unexpected.append(item.path) }', (PKI,)),
+    ('rsa-numbers-unchecked', 'VaultCrypto/RSAPrivateKey.swift', 'try RSAArithmetic.check(ranges, bytes)',
+     'if !ON { try RSAArithmetic.check(ranges, bytes) }', (CRYPTO,)),
+    ('der-takes-long-lengths', 'VaultCrypto/DERReader.swift',
+     'guard count >= 0x80, count >> (8 * (lengthBytes - 1)) != 0 else',
+     'guard ON || (count >= 0x80 && count >> (8 * (lengthBytes - 1)) != 0) else', (CRYPTO,)),
     # Program
     ('secrets-in-settings', 'VaultCLI/Configuration/SettingsFile.swift', 'if Redaction.findsSecret(in: text) {',
      'if !ON, Redaction.findsSecret(in: text) {', (CLI,)),

@@ -29,28 +29,28 @@ class Vaultctl:
         # The C locale on purpose: names are bytes, and nothing may depend on it.
         self.environment = dict(PATH=os.environ.get('PATH', ''), HOME=home, LC_ALL='C', TZ='UTC')
 
-    def run(self, *arguments, cwd=None, stdin=b'', code=0, timeout=300):
-        """One command; it must exit with `code` (None: any)."""
+    def run(self, *arguments, cwd=None, stdin=b'', code=0, timeout=300, environment=None):
+        """One command; it must exit with `code` (None: any). `environment` is added to the usual one."""
         if isinstance(stdin, str):
             stdin = stdin.encode()
         self.calls += 1
         done = subprocess.run([self.binary, *arguments], cwd=cwd, input=stdin, capture_output=True, timeout=timeout,
-                              env=self.environment)
+                              env={**self.environment, **(environment or {})})
         answer = Answer(arguments, done.returncode, done.stdout, done.stderr.decode('utf-8', 'replace'))
         if code is not None and answer.code != code:
             raise VaultctlFailed(f'expected exit {code}\n{answer}')
         return answer
 
-    def json(self, *arguments, cwd=None, stdin=b'', code=0):
-        answer = self.run(*arguments, '--json', cwd=cwd, stdin=stdin, code=code)
+    def json(self, *arguments, cwd=None, stdin=b'', code=0, environment=None):
+        answer = self.run(*arguments, '--json', cwd=cwd, stdin=stdin, code=code, environment=environment)
         document = answer.json()
         if document.get('ok') is not (answer.code == 0):
             raise VaultctlFailed(f'"ok" does not tell the exit code\n{answer}')
         return document
 
-    def refused(self, *arguments, code, error, cwd=None, stdin=b''):
+    def refused(self, *arguments, code, error, cwd=None, stdin=b'', environment=None):
         """A command that must fail with this exit code and this error name."""
-        document = self.json(*arguments, cwd=cwd, stdin=stdin, code=code)
+        document = self.json(*arguments, cwd=cwd, stdin=stdin, code=code, environment=environment)
         if document['error']['code'] != error:
             raise VaultctlFailed(f'expected error {error}: {document}')
         return document

@@ -95,21 +95,21 @@ struct SealedMessage {
             object.add("h", base64: code)
             return try object.finish()
         }
-        var fields = try signedFields(recipients, iv: iv, count: plaintext.count + AESGCM.tagCount)
+        var hash = try CiphertextHash()
         try object.add("c", encrypting: plaintext, key: payloadKey, iv: iv) { (bytes) throws(PKIError) in
-            try fields.add(bytes)
+            try hash.add(bytes)
         }
-        try fields.append(code)
-        try fields.append(Array(name.utf8))
+        let digest = try signedDigest(
+            recipients, iv: iv, ciphertextHash: try hash.finish(), code: code, signer: name)
         object.add("h", base64: code)
         object.add("f", .string(name))
-        object.add("sf", base64: try signer.sign(digest: try fields.digest()))
+        object.add("sf", base64: try signer.sign(digest: digest))
         return try object.finish()
     }
 
     func open(with key: EncryptionPrivateKey, signers: KnownSigners) throws(PKIError) -> OpenedEnvelope {
-        let hash = try Self.keyHash(key.publicKey)
-        guard let recipient = recipients.first(where: { $0.keyHash == hash }) else {
+        let own = try Self.keyHash(key.publicKey)
+        guard let recipient = recipients.first(where: { $0.keyHash == own }) else {
             throw PKIError(
                 .decryptFailed, "the message is not sealed to \(key.publicKey.fingerprint)",
                 hint: "ask its sender to seal it to your key too")
@@ -124,13 +124,13 @@ struct SealedMessage {
             let status = signature.map { EnvelopeSignature.unknownSigner(claimed: $0.signer) } ?? .unsigned
             return OpenedEnvelope(form: .sealed, signature: status, content: plaintext)
         }
-        var fields = try Self.signedFields(recipients, iv: iv, count: ciphertext.count)
+        var hash = try CiphertextHash()
         let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: payloadKey) { (bytes) throws(PKIError) in
-            try fields.add(bytes)
+            try hash.add(bytes)
         }
-        try fields.append(code)
-        try fields.append(Array(signature.signer.utf8))
-        let isValid = signingKey.isValid(signature.bytes, digest: try fields.digest())
+        let digest = try Self.signedDigest(
+            recipients, iv: iv, ciphertextHash: try hash.finish(), code: code, signer: signature.signer)
+        let isValid = signingKey.isValid(signature.bytes, digest: digest)
         return OpenedEnvelope(
             form: .sealed, signature: isValid ? .verified(known, covers: .whole) : .invalid(known), content: plaintext)
     }
@@ -159,10 +159,10 @@ struct SealedMessage {
     private static func headerCode(
         _ contentKey: borrowing SecretBytes, _ recipients: [Recipient], iv: [UInt8], signer: String?
     ) throws(PKIError) -> [UInt8] {
-        var fields = SignedFields(collecting: headerInfo)
-        try append(recipients, to: &fields)
-        try fields.append(iv)
-        try fields.append(Array((signer ?? "").utf8))
+        var fields = SignedFields(headerInfo)
+        append(recipients, to: &fields)
+        fields.append(iv)
+        fields.append(Array((signer ?? "").utf8))
         let bytes = fields.bytes
         let key = try derive(contentKey, headerInfo)
         return try crypto("authenticating") { () throws(CryptoError) in
@@ -170,25 +170,24 @@ struct SealedMessage {
         }
     }
 
-    /// What the signature covers up to the ciphertext, which is then added piece by piece; code and signer follow.
-    private static func signedFields(
-        _ recipients: [Recipient], iv: [UInt8], count: Int
-    ) throws(PKIError) -> SignedFields {
-        var fields = try SignedFields(digesting: signatureLabel)
-        try append(recipients, to: &fields)
-        try fields.append(iv)
-        try fields.begin(count: count)
-        return fields
+    private static func signedDigest(
+        _ recipients: [Recipient], iv: [UInt8], ciphertextHash: [UInt8], code: [UInt8], signer: String
+    ) throws(PKIError) -> [UInt8] {
+        var fields = SignedFields(signatureLabel)
+        append(recipients, to: &fields)
+        fields.append(iv)
+        fields.append(ciphertextHash)
+        fields.append(code)
+        fields.append(Array(signer.utf8))
+        return try FileDigest.of(fields.bytes)
     }
 
     /// How many recipients there are, in two bytes, and both parts of each.
-    private static func append(_ recipients: [Recipient], to fields: inout SignedFields) throws(PKIError) {
-        try fields.append([
-            UInt8(truncatingIfNeeded: recipients.count >> 8), UInt8(truncatingIfNeeded: recipients.count),
-        ])
+    private static func append(_ recipients: [Recipient], to fields: inout SignedFields) {
+        fields.append([UInt8(truncatingIfNeeded: recipients.count >> 8), UInt8(truncatingIfNeeded: recipients.count)])
         for recipient in recipients {
-            try fields.append(recipient.keyHash)
-            try fields.append(recipient.wrapped)
+            fields.append(recipient.keyHash)
+            fields.append(recipient.wrapped)
         }
     }
 }

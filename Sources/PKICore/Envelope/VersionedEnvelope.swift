@@ -22,17 +22,18 @@ enum VersionedEnvelope {
             try object.add("c", encrypting: plaintext, key: key, iv: iv) { _ in }
             return try object.finish()
         }
-        var digests = try Digests(
-            version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv,
-            count: plaintext.count + AESGCM.tagCount, ofWhole: true)
+        var hash = try CiphertextHash()
         try object.add("c", encrypting: plaintext, key: key, iv: iv) { (bytes) throws(PKIError) in
-            try digests.add(bytes)
+            try hash.add(bytes)
         }
+        let digest = try hash.finish()
         let name = signer.publicKey.fingerprint.text
-        let (ofCiphertext, ofWhole) = try digests.finish(signer: name)
-        object.add("s", base64: try signer.sign(digest: ofCiphertext))
+        let whole = try wholeDigest(
+            version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv, ciphertextHash: digest,
+            signer: name)
+        object.add("s", base64: try signer.sign(digest: digest))
         object.add("f", .string(name))
-        if let ofWhole { object.add("sf", base64: try signer.sign(digest: ofWhole)) }
+        object.add("sf", base64: try signer.sign(digest: whole))
         return try object.finish()
     }
 
@@ -51,17 +52,18 @@ enum VersionedEnvelope {
             let status = signature.map { EnvelopeSignature.unknownSigner(claimed: $0.signer) } ?? .unsigned
             return OpenedEnvelope(form: form, signature: status, content: plaintext)
         }
-        var digests = try Digests(
-            version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
-            count: ciphertext.count, ofWhole: signature.whole != nil)
+        var hash = try CiphertextHash()
         let plaintext = try SealedEnvelope.decrypt(ciphertext, iv: iv, key: contentKey) { (bytes) throws(PKIError) in
-            try digests.add(bytes)
+            try hash.add(bytes)
         }
-        let (ofCiphertext, ofWhole) = try digests.finish(signer: signature.signer)
+        let digest = try hash.finish()
         var status = EnvelopeSignature.invalid(known)
-        if signingKey.isValid(signature.ciphertext, digest: ofCiphertext) {
-            if let whole = signature.whole, let ofWhole {
-                if signingKey.isValid(whole, digest: ofWhole) { status = .verified(known, covers: .whole) }
+        if signingKey.isValid(signature.ciphertext, digest: digest) {
+            if let whole = signature.whole {
+                let covered = try wholeDigest(
+                    version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
+                    ciphertextHash: digest, signer: signature.signer)
+                if signingKey.isValid(whole, digest: covered) { status = .verified(known, covers: .whole) }
             } else {
                 status = .verified(known, covers: .ciphertext)
             }
@@ -93,56 +95,18 @@ enum VersionedEnvelope {
         }
     }
 
-    /// What both signatures are over, computed while the ciphertext goes by.
-    private struct Digests: ~Copyable {
-        private var ciphertext: SHA256
-        private var whole: SignedFields?
-
-        /// * `count`: The length of the ciphertext with its tag.
-        /// * `ofWhole`: Whether the newer signature is wanted too.
-        init(
-            version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], count: Int, ofWhole: Bool
-        ) throws(PKIError) {
-            let hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
-            guard ofWhole else {
-                whole = nil
-                ciphertext = hash
-                return
-            }
-            // Everything that the older signature leaves open, the recipient's key included.
-            var fields = try SignedFields(digesting: label)
-            try fields.append([version])
-            try fields.append(try FileDigest.of(recipient.subjectPublicKeyInfo))
-            try fields.append(wrapped)
-            try fields.append(iv)
-            try fields.begin(count: count)
-            whole = consume fields
-            ciphertext = hash
-        }
-
-        mutating func add(_ bytes: Span<UInt8>) throws(PKIError) {
-            if var fields = whole.take() {
-                try fields.add(bytes)
-                whole = consume fields
-            }
-            do throws(CryptoError) {
-                try ciphertext.update(bytes)
-            } catch {
-                throw PKIError(.internalError, "hashing failed", cause: error)
-            }
-        }
-
-        consuming func finish(signer: String) throws(PKIError) -> (ciphertext: [UInt8], whole: [UInt8]?) {
-            var digest: [UInt8]?
-            if var fields = whole.take() {
-                try fields.append(Array(signer.utf8))
-                digest = try fields.digest()
-            }
-            do throws(CryptoError) {
-                return (try ciphertext.finish(), digest)
-            } catch {
-                throw PKIError(.internalError, "hashing failed", cause: error)
-            }
-        }
+    /// What `sf` signs: everything that the older signature leaves open, the recipient's key included.
+    private static func wholeDigest(
+        version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], ciphertextHash: [UInt8],
+        signer: String
+    ) throws(PKIError) -> [UInt8] {
+        var fields = SignedFields(label)
+        fields.append([version])
+        fields.append(try FileDigest.of(recipient.subjectPublicKeyInfo))
+        fields.append(wrapped)
+        fields.append(iv)
+        fields.append(ciphertextHash)
+        fields.append(Array(signer.utf8))
+        return try FileDigest.of(fields.bytes)
     }
 }

@@ -46,17 +46,26 @@ enum GlobalOptions {
         "--key-fd", argument: "N", help: "read the key from file descriptor N", secret: true)
     static let keyCommand = OptionSpec.value(
         "--key-command", argument: "CMD", help: "read the key from the output of a shell command", secret: true)
+    static let passphraseFile = OptionSpec.value(
+        "--passphrase-file", argument: "F", help: "read the passphrase of an identity from file F", secret: true,
+        completion: .file)
+    static let passphraseDescriptor = OptionSpec.value(
+        "--passphrase-fd", argument: "N", help: "read the passphrase from file descriptor N", secret: true)
+    static let passphraseCommand = OptionSpec.value(
+        "--passphrase-command", argument: "CMD", help: "read the passphrase from the output of a shell command",
+        secret: true)
     static let insecureArgv = OptionSpec.flag(
         "--insecure-argv", help: "accept a private key as an argument, where other users can see it")
     static let strictPermissions = OptionSpec.flag(
-        "--strict-permissions", help: "refuse a key file that others can read (exit 9)")
+        "--strict-permissions", help: "refuse a key or passphrase file that others can read (exit 9)")
     static let help = OptionSpec.flag("-h", "--help", help: "show help and exit")
     static let version = OptionSpec.flag("--version", help: "show the version and exit")
 
     static let all: [OptionSpec] = [
         directory, vaultDirectory, json, quiet, verbose, color, progress, noPager, noInput, yes, offline, server,
         remote, timeout, maxWait, ignoreBackoff, insecureTLS, tokenFile, tokenDescriptor, save, lockTimeout, keyFile,
-        keyDescriptor, keyCommand, insecureArgv, strictPermissions, help, version,
+        keyDescriptor, keyCommand, passphraseFile, passphraseDescriptor, passphraseCommand, insecureArgv,
+        strictPermissions, help, version,
     ]
 
     /// A choice that defaults to what the surroundings suggest.

@@ -26,10 +26,7 @@ struct HelpText {
     /// `vaultctl help VERB`.
     func verb(_ verb: Verb) -> [String] {
         var lines = ["vaultctl \(verb.name) - \(verb.summary)\(networkMark(verb))", "", "Usage:"]
-        lines += verb.synopsis.flatMap { line -> [String] in
-            let wrapped = TextLayout.wrapped("vaultctl \(line)", width: TextLayout.helpWidth - 6)
-            return wrapped.enumerated().map { ($0.offset == 0 ? "  " : "      ") + $0.element }
-        }
+        lines += usage(verb)
         lines += [""] + TextLayout.wrapped(verb.paragraph, width: TextLayout.helpWidth)
         if !verb.positionals.isEmpty {
             lines += ["", "Arguments:"]
@@ -51,11 +48,19 @@ struct HelpText {
     /// `vaultctl help remote`: the actions of a group.
     func group(_ word: String) -> [String] {
         let verbs = table.verbs(startingWith: word)
-        var lines = ["vaultctl \(word) - \(verbs.map { $0.words.last ?? "" }.joined(separator: ", "))", "", "Usage:"]
-        lines += verbs.flatMap(\.synopsis).map { "  vaultctl \($0)" }
+        let actions = verbs.map { $0.words.last ?? "" }.joined(separator: ", ")
+        var lines = TextLayout.wrapped("vaultctl \(word) - \(actions)", width: TextLayout.helpWidth)
+        lines += ["", "Usage:"] + verbs.flatMap(usage)
         lines += [""] + TextLayout.columns(verbs.map { (left: $0.name, right: $0.summary + networkMark($0)) })
         lines += ["", "'vaultctl help \(word) ACTION' explains one."]
         return lines
+    }
+
+    private func usage(_ verb: Verb) -> [String] {
+        verb.synopsis.flatMap { line -> [String] in
+            let wrapped = TextLayout.wrapped("vaultctl \(line)", width: TextLayout.helpWidth - 6)
+            return wrapped.enumerated().map { ($0.offset == 0 ? "  " : "      ") + $0.element }
+        }
     }
 
     /// What stands behind the summary of a verb that may use the network.

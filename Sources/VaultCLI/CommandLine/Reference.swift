@@ -7,6 +7,9 @@ enum Reference {
         ("VAULTCTL_KEY", "the key itself, verbatim"),
         ("VAULTCTL_TOKEN_FILE", "file with the access token for a server"),
         ("VAULTCTL_TOKEN", "the access token itself"),
+        ("VAULTCTL_PASSPHRASE_FILE", "file with the passphrase of an identity"),
+        ("VAULTCTL_PASSPHRASE_COMMAND", "shell command that prints it"),
+        ("VAULTCTL_PASSPHRASE, SG_SEND_PASSPHRASE", "the passphrase itself, verbatim"),
         ("SSL_CERT_FILE, SSL_CERT_DIR", "certificates to trust instead of the system's"),
         ("VAULTCTL_SERVER", "server for init and clone; every verb on an existing vault ignores it"),
         ("SGIT_DEFAULT_BASE_URL", "the same, after VAULTCTL_SERVER"),
@@ -34,6 +37,7 @@ enum Reference {
             "$XDG_DATA_HOME/vaultctl/tokens.json",
             "access tokens of the user by server; default ~/.local/share/vaultctl/tokens.json"
         ),
+        ("~/.sg-send/", "identities and contacts, shared with sgit; another folder by keys.store or --home"),
         ("/etc/vaultctl/config.json", "settings of the machine"),
     ]
 

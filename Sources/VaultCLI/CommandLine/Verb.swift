@@ -4,7 +4,7 @@
 struct Verb: Sendable {
     /// Where a verb stands in the overview.
     enum Group: String, Sendable, CaseIterable {
-        case start, work, undo, branches, share, maintain, keys, tool
+        case start, work, undo, branches, share, maintain, keys, identities, tool
 
         var title: String {
             switch self {
@@ -15,6 +15,7 @@ struct Verb: Sendable {
             case .share: "Share it"
             case .maintain: "Look after it"
             case .keys: "Keys"
+            case .identities: "Identities, signatures and sealed files"
             case .tool: "vaultctl itself"
             }
         }

@@ -16,6 +16,6 @@ extension VerbTable {
             BackupCommand.verb, RestoreBackupCommand.verb, RekeyCommand.verb, AttachCommand.verb, DetachCommand.verb,
             DestroyCommand.verb,
         ]
-            + KeysCommand.verbs
+            + KeysCommand.verbs + PkiCommand.verbs
             + ConfigCommand.verbs + [HelpCommand.verb, CompletionCommand.verb, VersionCommand.verb])
 }

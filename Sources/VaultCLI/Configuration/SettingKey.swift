@@ -111,8 +111,7 @@ extension SettingKey {
     static let maxCache = SettingKey(
         name: "cache.maxBytes", kind: .number, builtIn: nil, help: "bytes that caches may take", scope: .nowhere)
     static let keyStore = SettingKey(
-        name: "keys.store", kind: .text, builtIn: .string("~/.sg-send"), help: "folder of the key store",
-        scope: .nowhere)
+        name: "keys.store", kind: .text, builtIn: .string("~/.sg-send"), help: "folder of the key store of identities")
     static let serveBind = SettingKey(
         name: "serve.bind", kind: .text, builtIn: .string("127.0.0.1"), help: "address that serve listens on",
         scope: .nowhere)

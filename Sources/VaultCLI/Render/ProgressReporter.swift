@@ -15,13 +15,23 @@ final class ProgressReporter: Observer {
         case json
     }
 
+    /// How far something has come, whichever library does it.
+    struct Step {
+        /// A word for what is being done.
+        let name: String
+        let done: Int
+        var total: Int?
+        var bytes: Int64 = 0
+        var totalBytes: Int64?
+    }
+
     private struct State {
-        var phase: Progress.Phase?
+        var phase: String?
         var phaseStartNs: Int64 = 0
         var lastShownNs: Int64 = .min
         var lastMovedNs: Int64 = 0
         var hasLine = false
-        var latest: Progress?
+        var latest: Step?
     }
 
     private let mode: Mode
@@ -47,21 +57,29 @@ final class ProgressReporter: Observer {
     }
 
     func progress(_ progress: Progress) {
+        step(
+            Step(
+                name: progress.phase.rawValue, done: progress.done, total: progress.total, bytes: progress.bytes,
+                totalBytes: progress.totalBytes))
+    }
+
+    /// Notes how far something has come, and shows it when that is due.
+    func step(_ step: Step) {
         guard mode != .none || trace != nil else { return }
         let now = clock.monotonicNs
-        let (isNew, shown) = state.withLock { state -> (Bool, Progress?) in
-            let isNew = state.phase != progress.phase
+        let (isNew, shown) = state.withLock { state -> (Bool, Step?) in
+            let isNew = state.phase != step.name
             if isNew {
-                state.phase = progress.phase
+                state.phase = step.name
                 state.phaseStartNs = now
                 state.hasLine = false
                 state.lastShownNs = .min
             }
-            state.latest = progress
+            state.latest = step
             state.lastMovedNs = now
-            return (isNew, isDue(&state, now) ? progress : nil)
+            return (isNew, isDue(&state, now) ? step : nil)
         }
-        if isNew { trace?.step(progress.phase.rawValue) }
+        if isNew { trace?.step(step.name) }
         if let shown { show(shown) }
     }
 
@@ -74,14 +92,14 @@ final class ProgressReporter: Observer {
     func tick() {
         guard mode != .none else { return }
         let now = clock.monotonicNs
-        let (shown, stalled) = state.withLock { state -> (Progress?, Progress.Phase?) in
+        let (shown, stalled) = state.withLock { state -> (Step?, String?) in
             let stalled = now - state.lastMovedNs >= Self.stallNs ? state.phase : nil
             if stalled != nil { state.lastMovedNs = now }
             guard let latest = state.latest, isDue(&state, now) else { return (nil, stalled) }
             return (latest, stalled)
         }
         if let shown { show(shown) }
-        if let stalled { messages.note("nothing has moved for a minute; still waiting for \(stalled.rawValue)") }
+        if let stalled { messages.note("nothing has moved for a minute; still waiting for \(stalled)") }
     }
 
     private func isDue(_ state: inout State, _ now: Int64) -> Bool {
@@ -98,7 +116,7 @@ final class ProgressReporter: Observer {
         }
     }
 
-    private func show(_ progress: Progress) {
+    private func show(_ progress: Step) {
         switch mode {
         case .none: return
         case .redraw: messages.progress(redraw: String(text(progress).prefix(max(columns - 1, 1))))
@@ -107,7 +125,7 @@ final class ProgressReporter: Observer {
             messages.progressLine(
                 JSONWriter.text(
                     .record([
-                        "progress": .string(progress.phase.rawValue),
+                        "progress": .string(progress.name),
                         "done": .count(progress.done),
                         "total": .optional(progress.total),
                         "bytes": .integer(progress.bytes),
@@ -116,8 +134,8 @@ final class ProgressReporter: Observer {
         }
     }
 
-    private func text(_ progress: Progress) -> String {
-        var text = "\(progress.phase.rawValue) \(progress.done)"
+    private func text(_ progress: Step) -> String {
+        var text = "\(progress.name) \(progress.done)"
         if let total = progress.total { text += "/\(total)" }
         if progress.bytes > 0 || progress.totalBytes != nil {
             text += ", \(TextRenderer.size(progress.bytes))"

@@ -64,7 +64,7 @@ struct SecretInput {
     }
 
     /// A variable of the environment; an empty one counts as not set.
-    private func variable(_ name: String) -> [UInt8]? {
+    func variable(_ name: String) -> [UInt8]? {
         call.surroundings.environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
@@ -104,7 +104,9 @@ struct SecretInput {
 
     private func firstGiven() throws -> SecretBytes? {
         let arguments = call.arguments
-        if let number = try call.number(GlobalOptions.keyDescriptor, least: 0) { return try descriptor(number) }
+        if let number = try call.number(GlobalOptions.keyDescriptor, least: 0) {
+            return try descriptor(number, of: GlobalOptions.keyDescriptor)
+        }
         if let path = arguments.last(GlobalOptions.keyFile) { return try file(path, "--key-file") }
         if let command = try call.text(GlobalOptions.keyCommand) { return try output(of: command, "--key-command") }
         if let path = variable("VAULTCTL_KEY_FILE") { return try file(path, "VAULTCTL_KEY_FILE") }
@@ -146,7 +148,7 @@ struct SecretInput {
     }
 
     /// Asks for a secret on the terminal.
-    func asked(_ question: String) throws -> SecretBytes {
+    func asked(_ question: String, as rule: SecretText.Rule = .line) throws -> SecretBytes {
         var answer: [UInt8]
         do throws(Errno) {
             answer = try call.surroundings.terminal.ask(question, hidden: true)
@@ -154,29 +156,33 @@ struct SecretInput {
             try call.checkStop()
             throw VaultError(.inputNeeded, "the terminal did not answer", cause: error)
         }
-        let text = try SecretText.taken(&answer, from: "the answer")
+        let text = try SecretText.taken(&answer, from: "the answer", as: rule)
         call.messages.secrets.remember(text)
         return text
     }
 
-    private func descriptor(_ number: Int) throws -> SecretBytes {
+    /// The secret on the descriptor that an option names.
+    func descriptor(_ number: Int, of option: OptionSpec, as rule: SecretText.Rule = .line) throws -> SecretBytes {
         guard let descriptor = Int32(exactly: number) else {
-            throw Usage.error("option '--key-fd' takes the number of an open descriptor")
+            throw Usage.error("option '\(option.name)' takes the number of an open descriptor")
         }
-        return try read(descriptor, source: "descriptor \(number)")
+        return try read(descriptor, source: "descriptor \(number)", as: rule)
     }
 
-    func read(_ descriptor: Int32, source: String) throws -> SecretBytes {
+    private func read(
+        _ descriptor: Int32, source: String, as rule: SecretText.Rule = .line
+    ) throws -> SecretBytes {
         var bytes: [UInt8]
         do throws(Errno) {
             bytes = try call.surroundings.standardInput.read(descriptor: descriptor, limit: Self.readLimit)
         } catch {
             throw unreadable(source, error)
         }
-        return try SecretText.taken(&bytes, from: source)
+        return try SecretText.taken(&bytes, from: source, as: rule)
     }
 
-    func file(_ name: [UInt8], _ option: String) throws -> SecretBytes {
+    /// The secret in a file that an option or a variable names.
+    func file(_ name: [UInt8], _ option: String, as rule: SecretText.Rule = .line) throws -> SecretBytes {
         guard !name.isEmpty else { throw Usage.error("the file name of \(option) is empty") }
         let path = try call.place(name)
         let fileSystem = call.surroundings.vault.fileSystem
@@ -192,7 +198,7 @@ struct SecretInput {
         } catch {
             throw unreadable(source, error)
         }
-        return try SecretText.taken(&bytes, from: source)
+        return try SecretText.taken(&bytes, from: source, as: rule)
     }
 
     private func exposed(_ typed: FilePath, at path: FilePath) throws {
@@ -204,7 +210,8 @@ struct SecretInput {
             .refused, "\(typed.text) can be read by other users", hint: "chmod 600 \(typed.text)", path: path.text)
     }
 
-    private func output(of command: String, _ option: String) throws -> SecretBytes {
+    /// The secret that a shell command prints.
+    func output(of command: String, _ option: String, as rule: SecretText.Rule = .line) throws -> SecretBytes {
         var result: (output: [UInt8], exit: Int32)
         do throws(Errno) {
             result = try call.surroundings.processes.capture(
@@ -216,7 +223,7 @@ struct SecretInput {
             SecretText.wipe(&result.output)
             throw VaultError(.keyMissing, "the command of \(option) ended with exit code \(result.exit)")
         }
-        return try SecretText.taken(&result.output, from: "the output of \(option)")
+        return try SecretText.taken(&result.output, from: "the output of \(option)", as: rule)
     }
 
     private func unreadable(_ source: String, _ errno: Errno) -> VaultError {

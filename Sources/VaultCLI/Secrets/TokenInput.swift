@@ -88,10 +88,7 @@ struct TokenInput {
     private func given() throws -> SecretBytes? {
         let input = SecretInput(call: call)
         if let number = try call.number(GlobalOptions.tokenDescriptor, least: 0) {
-            guard let descriptor = Int32(exactly: number) else {
-                throw Usage.error("option '--token-fd' takes the number of an open descriptor")
-            }
-            return try input.read(descriptor, source: "descriptor \(number)")
+            return try input.descriptor(number, of: GlobalOptions.tokenDescriptor)
         }
         if let path = call.arguments.last(GlobalOptions.tokenFile) { return try input.file(path, "--token-file") }
         let environment = call.surroundings.environment

@@ -59,6 +59,14 @@ final class ScriptRunner {
         case "mode":
             let mode = String(try tool.mode(String(decoding: below(words[1]), as: UTF8.self)), radix: 8)
             #expect(mode == texts[2], "\(script.name):\(step.line)")
+        case "keystore": try ScriptVectors(tool: tool).keyStore(texts[1], in: below(words[2]))
+        case "contact": try ScriptVectors(tool: tool).contact(texts[1], in: below(words[2]))
+        case "bundle": try ScriptVectors(tool: tool).bundle(texts[1], to: below(words[2]))
+        case "privatekey": try ScriptVectors(tool: tool).privateKey(texts[1], texts[2], to: below(words[3]))
+        case "vector":
+            try ScriptVectors(tool: tool).member(texts[3], of: texts[2], in: texts[1], to: below(words[4]))
+        case "fd": tool.input.descriptors[Int32(texts[1]) ?? -1] = words[2]
+        case "command": tool.processes = FakeProcesses(output: words[1], exit: Int32(texts[2]) ?? 0)
         case "shown":
             #expect(tool.terminal.shown.contains(replaced(texts[1])), "\(script.name):\(step.line)")
         default: Issue.record("\(script.name):\(step.line): unknown step \(texts[0])")
