@@ -130,6 +130,7 @@ class Scenario:
             self.lab.ours.json('switch', 'current', cwd=directory)
         else:
             self.lab.reference.run('branch', 'switch', 'current', cwd=directory)
+            self.resolve(clone)                               # its switch pulls as well
         self.story.append(f'vaultctl merge {name} in {clone}')
         self.lab.ours.json('merge', name, cwd=directory)
         same_keys(self.own(clone), with_branch, 'a merge of a branch lost its work')
