@@ -65,7 +65,9 @@ import Testing
         dump(try AESGCM(key: bytes.span), to: &text)
         dump(try HMACSHA256(key: bytes.span), to: &text)
         #expect(text.contains("AESGCM") && text.contains("HMACSHA256"))
-        #expect(!text.contains("167") && !text.lowercased().contains("a7a7"))
+        // Addresses hold any digits.
+        let told = text.replacing(/0x[0-9a-fA-F]+/, with: "")
+        #expect(!told.contains("167") && !told.lowercased().contains("a7a7"))
     }
 
     @Test func `dumping a private key shows no part of the scalar`() throws {
