@@ -123,6 +123,8 @@ struct ScopedCloneTests {
         let (scene, vault) = try await scoped(28, "docs")
         try await scene.publish(["docs/deep/b": "b2", "src/c": "c3"])
         try scene.change("b", ["docs/a": "edited"])
+        // What is tracked is read anew.
+        try vault.layout.ownFolder(create: false)?.removeFile(Array("stat-cache".utf8))
         let pulled = try await vault.pull(from: scene.scene.remote(), PullOptions(stashesEdits: true))
         #expect(pulled.outcome == .fastForward && pulled.stash == nil)
         #expect(try scene.files("b") == ["docs/a": "edited", "docs/deep/b": "b2"] && vault.stashes().isEmpty)
