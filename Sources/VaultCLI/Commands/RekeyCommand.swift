@@ -29,9 +29,10 @@ enum RekeyCommand {
             to, InitCommand.keyOut, InitCommand.printKey, deleteOld, Confirmation.confirm, resume, abandon,
         ],
         exits: [
-            .init(.ok), .init(.negative, "declined"), .init(.notFound), .init(.auth),
+            .init(.ok), .init(.negative, "declined"), .init(.notFound),
+            .init(.rejected, "the old vault's server has commits that the new one lacks"), .init(.auth),
             .init(.network, "the old vault is untouched; --resume goes on"), .init(.integrity),
-            .init(.refused, "stashes, a clone of a part, a pending rekey, or an old vault that has more"),
+            .init(.refused, "stashes, tags not pushed, a clone of a part, or a rekey that is pending"),
             .init(.unsupported),
             .init(.inputNeeded),
         ],
@@ -140,8 +141,10 @@ enum RekeyCommand {
                 answer.oldDestroyed = true
                 _ = destroyed
             } catch let error as VaultError {
+                // Where the old vault went on, or its key is gone, the same again is of no use.
+                let own = error.code == .remoteMoved || error.code == .keyMissing ? error.hint : nil
                 throw error.following(
-                    "the vault has its new key", hint: "vaultctl rekey --resume --delete-old --confirm ID")
+                    "the vault has its new key", hint: own ?? "vaultctl rekey --resume --delete-old --confirm ID")
             }
         }
         return try call.answer(answer)
