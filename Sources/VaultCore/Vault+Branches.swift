@@ -205,8 +205,8 @@ extension Vault {
                 try workOn(branch.branchID, scratch: lock.scratch)
             }
         } catch {
-            if let stash { _ = try bringBack(stash, scratch: lock.scratch, observer: observer) }
-            throw error
+            guard let stash else { throw error }
+            throw bringBack(stash, after: error, scratch: lock.scratch, observer: observer)
         }
         try recordOwnHead(head, ref: branch.headRefID, scratch: lock.scratch)
         var hidden = try branchIDs(in: Self.hiddenName)

@@ -84,6 +84,10 @@ private struct CloneOperation {
             from: [head].compactMap { $0 } + heads, depth: options.depth
         ) { _ in false }
         try await closure.fetchContents(of: commits, known: [])
+        // The list of all there is has these keys among the others.
+        if listed.isEmpty {
+            try await vault.fetchSigners(of: commits, closure.graph, index, from: remote, scratch: new.scratch)
+        }
         if let head { try checkScope(closure.trees, in: closure.graph.tree(of: head)) }
         try await TagFetcher(vault: vault, remote: remote, staged: closure.staged).fetch(index, scratch: new.scratch)
         let graph =

@@ -104,6 +104,7 @@ extension Vault {
         for id in ends { parents.formUnion(try closure.graph.parents(id)) }
         let (commits, boundaries) = try await closure.fetchHistory(from: parents.sorted(), depth: levels) { _ in false }
         try await closure.fetchContents(of: commits, known: [])
+        try await fetchSigners(of: commits, closure.graph, state.index, from: remote, scratch: scratch)
         let count = batch.count
         try batch.commit()
         state.config.shallowBoundaries = boundaries
@@ -126,14 +127,14 @@ extension Vault {
         return gone.map { ref in index.branches.first { $0.headRefID == ref }?.name ?? ref.text }
     }
 
-    /// Checks the signatures of the commits that came.
+    /// Checks the signatures of the commits that this clone's branch lacks, whether they came now or before: what was
+    /// refused once is refused until it is merged all the same.
     private func verify(_ moves: [FetchResult.RefMove], _ state: CloneState) throws {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let checker = SignatureChecker(refs: refs, cipher: cipher, index: state.index)
         for move in moves {
             guard let new = move.new else { continue }
-            let old = try move.old.flatMap { try store.holds($0) ? $0 : nil }
-            for id in try graph.exclusive(new, not: old).sorted() {
+            for id in try graph.exclusive(new, not: state.head).sorted() {
                 let status = checker.status(of: try graph.commit(id))
                 guard status != .verified else { continue }
                 throw VaultError(

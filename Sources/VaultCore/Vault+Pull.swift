@@ -33,12 +33,18 @@ extension Vault {
         do {
             result = try await run(operation)
         } catch {
-            if let aside { _ = try bringBack(aside, scratch: scratch, observer: observer) }
-            throw error
+            guard let aside else { throw error }
+            throw bringBack(aside, after: error, scratch: scratch, observer: observer)
         }
         guard let aside else { return result }
         // What waits for a person to decide has to be decided first.
-        result.stash = result.outcome == .conflicts ? aside : try bringBack(aside, scratch: scratch, observer: observer)
+        guard result.outcome != .conflicts else {
+            result.stash = aside
+            return result
+        }
+        do { result.stash = try bringBack(aside, scratch: scratch, observer: observer) } catch {
+            throw Self.keeping(aside, error)
+        }
         return result
     }
 

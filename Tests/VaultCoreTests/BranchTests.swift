@@ -192,7 +192,15 @@ struct BranchTests {
         _ = try await vault.push(to: scene.remote())
         _ = try await scene.open("b").pull(from: scene.remote())
         try await scene.clone("c")
-        for name in ["b", "c"] {
+        try await scene.clone("d", CloneOptions(depth: 2))
+        try await scene.clone("e", CloneOptions(depth: 1))
+        _ = try await scene.open("e").fetch(from: scene.remote(), FetchOptions(unshallow: true))
+        #expect(try await scene.open("d").fsck(FsckOptions(checkSignatures: true)).signatures.noKey == 0)
+        let keys = try scene.fileSystem.openDirectory(scene.remotePath.appending(relative: Array("bare/keys".utf8)))
+        for entry in try keys.entries() { try keys.removeFile(entry.name) }
+        _ = try await vault.repairRemote(scene.remote())
+        try await scene.clone("f")
+        for name in ["b", "c", "e", "f"] {
             let signatures = try await scene.open(name).fsck(FsckOptions(checkSignatures: true)).signatures
             #expect(signatures.verified == 4 && signatures.noKey == 0, "\(name): \(signatures)")
         }

@@ -119,6 +119,34 @@ struct ScopedCloneTests {
         #expect(try vault.contents(of: VaultPath("src/c"), revision: "HEAD~2") == Array("c1".utf8))
     }
 
+    @Test func `puts edits of its part aside and brings them back, and nothing else`() async throws {
+        let (scene, vault) = try await scoped(28, "docs")
+        try await scene.publish(["docs/deep/b": "b2", "src/c": "c3"])
+        try scene.change("b", ["docs/a": "edited"])
+        // What is tracked is read anew.
+        try vault.layout.ownFolder(create: false)?.removeFile(Array("stat-cache".utf8))
+        let pulled = try await vault.pull(from: scene.scene.remote(), PullOptions(stashesEdits: true))
+        #expect(pulled.outcome == .fastForward && pulled.stash == nil)
+        #expect(try scene.files("b") == ["docs/a": "edited", "docs/deep/b": "b2"] && vault.stashes().isEmpty)
+        let moved = try vault.switchBranch(to: "side", creating: true, discards: true)
+        #expect(try moved.stash?.changes == Changes(modified: scene.paths("docs/a")))
+        #expect(try scene.files("b") == ["docs/a": "a3", "docs/deep/b": "b2"])
+        #expect(try vault.applyStash(drop: true).isDropped)
+        #expect(try scene.files("b") == ["docs/a": "edited", "docs/deep/b": "b2"])
+    }
+
+    @Test func `becomes whole with what was fetched and not merged yet`() async throws {
+        let (scene, vault) = try await scoped(29, "docs")
+        try await scene.publish(["src/c": "c9", "new/x": "x"])
+        _ = try await vault.fetch(from: scene.scene.remote())
+        _ = try await vault.changeSparse(.whole, from: scene.scene.remote())
+        #expect(try scene.files("b") == PartialScene.files)
+        _ = try vault.merge("origin/current")
+        var expected = PartialScene.files
+        (expected["src/c"], expected["new/x"]) = ("c9", "x")
+        #expect(try scene.files("b") == expected)
+    }
+
     /// Random edits in a part and in a whole clone, synced in turns, against a plain map of files.
     @Test(arguments: 0..<12)
     func `ends with the files of a model, whatever both do`(seed: UInt64) async throws {

@@ -165,6 +165,22 @@ struct SparseCloneTests {
         #expect(try vault.commit().commit == nil)
     }
 
+    @Test func `misses nothing on a branch that was never pushed, or beside a remote that went on`() async throws {
+        let (scene, vault) = try await sparse(14)
+        _ = try await vault.changeSparse(.add(scene.paths("docs")), from: scene.scene.remote())
+        _ = try vault.switchBranch(to: "side", creating: true)
+        #expect(try await vault.fsck().isClean)
+        try scene.change("b", ["docs/a": "mine"])
+        _ = try vault.commit()
+        try await scene.publish(["src/c": "c4"])
+        _ = try await vault.fetch(from: scene.scene.remote(), FetchOptions(all: true))
+        #expect(try await vault.fsck().isClean)
+        let tree = try CommitGraph(store: vault.store, cipher: vault.cipher).tree(of: try #require(vault.status().head))
+        let entry = try #require(try vault.treeReader().entry(VaultPath("docs/a"), in: tree)?.file)
+        try vault.layout.data.removeFile(Array(entry.blobID.text.utf8))
+        #expect(try await !vault.fsck().isClean)
+    }
+
     @Test func `misses what it has not published`() async throws {
         let (scene, vault) = try await sparse(11)
         try scene.change("b", ["new": "n"])

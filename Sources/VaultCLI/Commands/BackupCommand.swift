@@ -17,8 +17,9 @@ enum BackupCommand {
         paragraph: """
             Writes the store and what is needed to work on with it into a zip, which sgit reads too, with its SHA-256 and \
             manifest beside it (FILE.sha256, FILE.manifest.json). Without FILE it gets a name in .sg_vault/backups. The \
-            file has mode 0600, is read again and checked before it gets its name. Uncommitted changes and stashes are \
-            not in it. Without --include-key it is as safe to keep elsewhere as the vault's server is.
+            file has mode 0600, is read again and checked before it gets its name. Uncommitted changes, stashes and tags \
+            that were not pushed are not in it. Without --include-key it is as safe to keep elsewhere as the vault's \
+            server is.
             """,
         synopsis: [
             "backup [--label WORD] [--include-key] [--allow-dirty] [--force] [FILE]", "backup --verify FILE",

@@ -9,13 +9,15 @@ enum DestroyCommand {
         words: ["destroy"], group: .maintain, summary: "remove the vault at its server for ever",
         paragraph: """
             Removes every file of this vault at its server. The vault id is burnt: nobody can publish to it there again, \
-            with any key. This clone and all others keep their files and history; 'rekey' gives them a new id. The vault \
-            id has to be typed, or given with --confirm; -y does not stand for it. Exit 0 only when nothing is left there.
+            with any key. This clone and all others keep their files and history; 'rekey' gives them a new id. A clone of \
+            a part of the vault refuses: the rest may be nowhere else. The vault id has to be typed, or given with \
+            --confirm; -y does not stand for it. Exit 0 only when nothing is left there.
             """,
         synopsis: ["destroy [--confirm ID] [--dry-run]"], options: [Confirmation.confirm, dryRun],
         exits: [
             .init(.ok), .init(.negative, "declined"), .init(.notFound, "there is no such vault"), .init(.auth),
-            .init(.network, "the server could not be asked whether it is gone"), .init(.integrity), .init(.refused),
+            .init(.network, "the server could not be asked whether it is gone"), .init(.integrity),
+            .init(.refused, "a clone of a part"),
             .init(.inputNeeded, "nobody confirmed"),
         ],
         examples: [

@@ -10,7 +10,8 @@ enum DetachCommand {
         words: ["detach"], group: .maintain, summary: "make a plain folder of a clone",
         paragraph: """
             Removes .sg_vault with the encrypted store and the keys; the files of the working copy stay. Refused while \
-            there are stashes, and without --backup while commits are nowhere else. With --backup the folder holds all \
+            there are stashes, tags that were not pushed, backups in .sg_vault or the old vault of a rekey, and without \
+            --backup while commits are nowhere else. With --backup the folder holds all \
             that is needed to go back: 'restore-backup --existing FILE DIR'. The server is not told.
             """,
         synopsis: ["detach [--backup]"], options: [backup],

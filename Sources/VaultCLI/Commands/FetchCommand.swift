@@ -7,7 +7,7 @@ enum FetchCommand {
     static let prune = OptionSpec.flag("--prune", help: "forget branches that the remote does not have any more")
     static let unshallow = OptionSpec.flag("--unshallow", help: "in a clone with --depth: all history")
     static let deepen = OptionSpec.value("--deepen", argument: "N", help: "in a clone with --depth: N more levels")
-    static let verify = OptionSpec.flag("--verify", help: "check the signatures of the commits that come")
+    static let verify = OptionSpec.flag("--verify", help: "check the signatures of the commits that are not merged yet")
 
     static let verb = Verb(
         words: ["fetch"], group: .share, summary: "get the remote's commits, change nothing here",

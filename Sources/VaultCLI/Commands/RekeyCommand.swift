@@ -18,8 +18,8 @@ enum RekeyCommand {
             it at the recorded server (or at --to, or nowhere without a server), reads all of it back, and then puts it \
             in the place of the old vault, which stays in .sg_vault_old_... until --delete-old. All ids change; other \
             clones are cloned anew with the new key, which is shown once on the terminal and can be written by --key-out. \
-            Interrupted anywhere, --resume goes on and --abandon gives up. What was fetched with the old key stays \
-            readable with it.
+            The old one is not destroyed while its server has commits that the new one lacks. Interrupted anywhere, \
+            --resume goes on and --abandon gives up. What was fetched with the old key stays readable with it.
             """,
         synopsis: [
             "rekey [--to URL] [--key-out F] [--print-key] [--delete-old --confirm ID]",
@@ -29,9 +29,11 @@ enum RekeyCommand {
             to, InitCommand.keyOut, InitCommand.printKey, deleteOld, Confirmation.confirm, resume, abandon,
         ],
         exits: [
-            .init(.ok), .init(.negative, "declined"), .init(.notFound), .init(.auth),
+            .init(.ok), .init(.negative, "declined"), .init(.notFound),
+            .init(.rejected, "the old vault's server has commits that the new one lacks"), .init(.auth),
             .init(.network, "the old vault is untouched; --resume goes on"), .init(.integrity),
-            .init(.refused, "stashes, a clone of a part, or a rekey that is pending"), .init(.unsupported),
+            .init(.refused, "stashes, tags not pushed, a clone of a part, or a rekey that is pending"),
+            .init(.unsupported),
             .init(.inputNeeded),
         ],
         examples: [
@@ -139,8 +141,10 @@ enum RekeyCommand {
                 answer.oldDestroyed = true
                 _ = destroyed
             } catch let error as VaultError {
+                // Where the old vault went on, or its key is gone, the same again is of no use.
+                let own = error.code == .remoteMoved || error.code == .keyMissing ? error.hint : nil
                 throw error.following(
-                    "the vault has its new key", hint: "vaultctl rekey --resume --delete-old --confirm ID")
+                    "the vault has its new key", hint: own ?? "vaultctl rekey --resume --delete-old --confirm ID")
             }
         }
         return try call.answer(answer)

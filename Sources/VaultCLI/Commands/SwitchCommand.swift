@@ -59,12 +59,11 @@ enum SwitchCommand {
             _ = try await vault.fetchBranch(name, from: remote, observer: call.observer())
         }
         let start = try call.arguments.last(from).map { try call.revision($0) }
-        var creates = call.has(create)
         let result = try call.completing(vault) {
-            // The branch stands once it was made, also when its files were not here yet.
-            defer { creates = false }
-            return try vault.switchBranch(
-                to: name, creating: creates, from: start, discards: call.has(discard), observer: call.observer())
+            // Where files are lacking, the branch is not made before they are here.
+            try vault.switchBranch(
+                to: name, creating: call.has(create), from: start, discards: call.has(discard),
+                observer: call.observer())
         }
         return try call.answer(
             SwitchAnswer(result: result), exit: result.notWritten.isEmpty ? .ok : .partial)

@@ -18,6 +18,8 @@ final class Reachability {
     private(set) var reached: Set<ObjectID> = []
     /// Commits and folders among these that are not held.
     private(set) var absent: Set<ObjectID> = []
+    /// The keys that these commits name as their signers'.
+    private(set) var signers: Set<KeyID> = []
     let graph: CommitGraph
     private let vault: Vault
     private let trees: TreeReader
@@ -37,6 +39,7 @@ final class Reachability {
             guard reached.insert(id).inserted else { continue }
             try vault.environment.pool.checkCancellation()
             guard let commit = try held(id, gap, { () throws(VaultError) in try graph.commit(id) }) else { continue }
+            if let key = commit.authorKeyID.flatMap({ try? KeyID($0) }) { signers.insert(key) }
             if let tree = commit.treeID { try mark(tree: tree, at: gap) }
             pending += try graph.parents(id)
         }

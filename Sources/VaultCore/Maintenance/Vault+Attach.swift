@@ -51,14 +51,9 @@ extension Vault {
         var result = AttachResult(
             directory: vault.root, vaultID: vault.vaultID, mode: keys.mode, head: state.head, written: [], kept: [],
             notStored: [])
-        if let head = state.head {
-            let tree = try CommitGraph(store: vault.store, cipher: vault.cipher).tree(of: head)
-            let top = try TreeReader(store: vault.store, cipher: vault.cipher).tree(tree).entries
-                .map { VaultPath(unchecked: $0.name) }
-            if !top.isEmpty {
-                let restored = try vault.restore(top, observer: observer)
-                (result.written, result.kept, result.notStored) = (restored.written, restored.kept, restored.notWritten)
-            }
+        if state.head != nil {
+            let restored = try vault.restore([], observer: observer)
+            (result.written, result.kept, result.notStored) = (restored.written, restored.kept, restored.notWritten)
         }
         try vault.bind(keys)
         return result

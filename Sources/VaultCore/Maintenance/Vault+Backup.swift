@@ -7,7 +7,8 @@ extension Vault {
     /// (spec 05 §14), with its SHA-256 and its manifest beside it.
     ///
     /// The file has mode 0600, is read again whole and checked before it gets its name, and appears complete or not at
-    /// all. Uncommitted work and stashes are not in it.
+    /// all. Uncommitted work, stashes and tags that were not pushed are not in it; the observer is warned of the latter
+    /// two.
     ///
     /// * `path`: Nil means a new file in `.sg_vault/backups`.
     /// - Throws: `dirtyTree`, `refused` for an existing file, `keyMissing` when the key is wanted and not held,
@@ -96,6 +97,10 @@ struct BackupWriter {
 
     func write(to path: FilePath?) throws -> BackupResult {
         let state = try vault.loadState()
+        if StashShelf(vault: vault).count > 0 { observer.warning("stashes are not in a backup") }
+        if try !vault.pendingTags().isEmpty {
+            observer.warning("that tags were made or deleted and not pushed yet is not in a backup")
+        }
         let now = vault.environment.clock.nowMs
         let (folder, place) = try target(path, now)
         guard let name = place.lastComponent else { throw VaultError(.usage, "the backup needs a name") }
@@ -106,7 +111,8 @@ struct BackupWriter {
             throw VaultError(.refused, "\(place.text) exists already", hint: "--force replaces it", path: place.text)
         }
         let random = try crypto("random names") { () throws(CryptoError) in try vault.environment.random.bytes(6) }
-        let temporary = ".vaultctl-backup-".bytes + Hex.encode(random.span)
+        // What a crash leaves of it may hold the key and lie in a working copy: a name that no commit takes.
+        let temporary = "\(RekeyWork.oldPrefix)backup_".bytes + Hex.encode(random.span)
         let file = try attempt("cannot write to the folder of \(place.text)", path: place.text) {
             () throws(Errno) in try folder.createFile(temporary, mode: 0o600)
         }

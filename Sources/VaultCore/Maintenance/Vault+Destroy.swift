@@ -7,12 +7,17 @@ extension Vault {
     /// The clone keeps everything; its vault id can not be published to that place again. Success is told only when the
     /// remote lists nothing any more.
     ///
-    /// - Throws: `readOnlyClone`, `remoteNotFound` when there is no vault, `keyWrong`, `serverError` when files are left,
-    ///   or what the remote throws.
+    /// - Throws: `readOnlyClone`, `partialClone` in a clone of a part, `remoteNotFound` when there is no vault, `keyWrong`,
+    ///   `serverError` when files are left, or what the remote throws.
     public func destroyRemote(_ remote: any Remote) async throws -> RemoteDestruction {
         try requireWritable("destroy the vault")
         let authorization = try keys.authorization()
         let lock = try lockWithoutRecovery()
+        if let value = try files.readObject(CloneConfig.fileName), holdsPart(try CloneConfig(reading: value)) {
+            throw VaultError(
+                .partialClone, "this clone holds a part of the vault only, and the rest may be nowhere else",
+                hint: "destroy it from a full clone", path: root)
+        }
         // A server takes the destruction of what it never had, and the id is burnt all the same.
         guard try await !remote.list(.all).isEmpty else {
             throw VaultError(.remoteNotFound, "\(remote.location) holds no vault \(vaultID)")

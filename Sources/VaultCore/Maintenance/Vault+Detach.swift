@@ -6,8 +6,9 @@ extension Vault {
     ///
     /// * `withBackup`: First write a backup into the folder, with the key where this clone holds one, under a name that
     ///   no commit takes; `restoreBackup` with `existing` brings the clone back.
-    /// - Throws: `mergeInProgress`, `refused` where something would be lost: stashes, an unfinished rekey, and without
-    ///   a backup commits that no remote is known to have. Nothing has changed then.
+    /// - Throws: `mergeInProgress`, `refused` where something would be lost or forgotten: stashes, tags that were not
+    ///   pushed, backups in `.sg_vault`, a rekey that is not finished or whose old vault is still there, and without a
+    ///   backup commits that no remote is known to have. `refUnreadable` for a damaged branch. Nothing has changed then.
     public func detach(withBackup: Bool, observer: any Observer = SilentObserver()) throws -> DetachResult {
         guard mode != .bare else {
             throw VaultError(.refused, "a bare clone has no files that would stay; remove its folder", path: root)
@@ -21,6 +22,7 @@ extension Vault {
         guard try RekeyPlace.open(self) == nil else {
             throw VaultError(.refused, "a rekey is not finished", hint: "vaultctl rekey --resume, or rekey --abandon")
         }
+        try refuseLoss()
         var backup: BackupResult?
         if withBackup {
             let options = BackupOptions(label: "uninit", includesKey: mode == .full, allowsDirty: true)
@@ -41,13 +43,38 @@ extension Vault {
         return DetachResult(directory: root, vaultID: vaultID, backup: backup)
     }
 
+    /// Refuses where something is left that neither a backup nor a remote has.
+    private func refuseLoss() throws {
+        guard try pendingTags().isEmpty else {
+            throw VaultError(
+                .refused, "tags made or deleted here were not pushed yet, and a backup does not hold that",
+                hint: "vaultctl push")
+        }
+        let old = try RekeyJournal.read(files)?.pending.oldFolder
+        let (keepsOld, hasBackups) = try attempt("cannot look into the vault", path: root) { () throws(Errno) in
+            let found = if let old { try layout.root.statusIfPresent(of: old.bytes) } else { nil as FileStatus? }
+            guard let backups = try layout.vault.openIfPresent("backups") else { return (found != nil, false) }
+            return (found != nil, try backups.holdsFiles())
+        }
+        if keepsOld, let old {
+            throw VaultError(
+                .refused, "the vault that a rekey replaced is in \(old) still, with its key",
+                hint: "vaultctl rekey --resume --delete-old, or move it elsewhere", path: old)
+        }
+        if hasBackups {
+            throw VaultError(
+                .refused, "the backups in .sg_vault/backups would go too", hint: "move them elsewhere", path: root)
+        }
+    }
+
     /// Refuses where a branch of this clone has commits that no remote is known to have.
     private func requirePublished(_ state: CloneState) throws {
         var branches: [(head: ObjectID, state: CloneState)] = []
         for branch in state.index.branches {
             let isOwn = branch.branchID == state.cloneBranch?.branchID
             let holdsKey = try branch.type == .clone && signingKey(branch) != nil
-            guard isOwn || holdsKey || branch.type == .named, let head = try? refs.commit(of: branch.headRefID),
+            // What does not read is not known to be anywhere.
+            guard isOwn || holdsKey || branch.type == .named, let head = try refs.commit(of: branch.headRefID),
                 try store.holds(head)
             else { continue }
             var worked = state

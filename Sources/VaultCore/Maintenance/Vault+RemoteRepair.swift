@@ -43,7 +43,8 @@ private struct RemoteRepairing {
         for tag in index.tags {
             if let id = tag.tagID { try reach.mark(tag: id, at: .ends) }
         }
-        let keys = Set(index.branches.compactMap(\.publicKeyID))
+        // A branch that was merged before it was pushed is in no index.
+        let keys = Set(index.branches.compactMap(\.publicKeyID)).union(reach.signers)
         var result = RemoteRepair()
         result.checked = reach.reached.count + keys.count
         let lost = try await lacking(reach.reached, keys)
@@ -77,13 +78,9 @@ private struct RemoteRepairing {
         return result
     }
 
-    /// The heads of all named branches there.
+    /// The heads of all named branches there, which are held here.
     private func heads(_ snapshot: RemoteSnapshot) async throws -> [ObjectID] {
-        var heads = [snapshot.head].compactMap { $0 }
-        let others = (snapshot.index?.branches ?? []).filter { $0.type == .named && $0.headRefID != snapshot.ref }
-        for case (.ref(let ref), .content(let bytes)) in try await remote.readAll(others.map { .ref($0.headRefID) }) {
-            if let head = try? vault.refs.decode(bytes, of: ref) { heads.append(head) }
-        }
+        let heads = try await vault.namedHeads(snapshot, at: remote)
         for head in heads where try !vault.store.holds(head) {
             throw VaultError(
                 .remoteMoved, "\(remote.location) has commits that are not here", hint: "vaultctl fetch --all",
@@ -100,5 +97,17 @@ private struct RemoteRepairing {
         guard !keys.isEmpty else { return result }
         for file in try await remote.list(.keys) { if case .key(let id) = file { result.keys.remove(id) } }
         return result
+    }
+}
+
+extension Vault {
+    /// The heads of all named branches of a remote; those that do not read are left out.
+    func namedHeads(_ snapshot: RemoteSnapshot, at remote: any Remote) async throws -> [ObjectID] {
+        var heads = [snapshot.head].compactMap { $0 }
+        let others = (snapshot.index?.branches ?? []).filter { $0.type == .named && $0.headRefID != snapshot.ref }
+        for case (.ref(let ref), .content(let bytes)) in try await remote.readAll(others.map { .ref($0.headRefID) }) {
+            if let head = try? refs.decode(bytes, of: ref) { heads.append(head) }
+        }
+        return heads
     }
 }

@@ -71,9 +71,13 @@ private struct BackupRestore {
             if let head = result.head, key.mode != .bare {
                 let vault = new.vault
                 let graph = CommitGraph(store: vault.store, cipher: vault.cipher)
+                // Of what a sparse clone has left at its remote there is nothing to be written.
+                let isSparse = vault.part.isSparse
                 let outcome = try new.checkOut(
-                    graph.tree(of: head), trees: TreeReader(store: vault.store, cipher: vault.cipher),
-                    blobs: BlobReader(store: vault.store, cipher: vault.cipher), in: place, observer)
+                    graph.tree(of: head), trees: vault.treeReader(),
+                    blobs: BlobReader(store: vault.store, cipher: vault.cipher), in: place, observer
+                ) { (file) throws(VaultError) in isSparse ? try vault.store.holds(file.entry.blobID) : true }
+                if isSparse { try vault.writeCheckoutRecord(outcome.written, scratch: new.scratch) }
                 result.files = outcome.written.count
                 result.notStored = outcome.notStored
             }
@@ -101,6 +105,7 @@ private struct BackupRestore {
             let new = try NewClone(in: root, path: real, keys: key.holder, mode: key.mode, environment: environment)
             defer { withExtendedLifetime(new) {} }
             var result = try fill(new)
+            try recordWritten(new, result.head, in: root)
             try attempt("cannot give the vault its name", path: real.text) { () throws(Errno) in
                 try root.syncFileSystem()
                 try root.rename(CloneLayout.newName, to: root, as: CloneLayout.vaultName, replacing: false)
@@ -112,6 +117,27 @@ private struct BackupRestore {
             try? root.removeTree(CloneLayout.newName)
             throw error
         }
+    }
+
+    /// Which files of a sparse clone are in its working copy is not in the backup: those that are there.
+    private func recordWritten(_ new: NewClone, _ head: ObjectID?, in root: any Directory) throws {
+        let vault = new.vault
+        guard vault.part.isSparse, let head, key.mode != .bare else { return }
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: try vault.loadState().config.shallowBoundaries)
+        var written: [VaultPath] = []
+        for file in try vault.treeReader().files(graph.tree(of: head)) {
+            let isThere = try attempt("cannot look at \(file.path)", path: file.path.description) { () throws(Errno) in
+                do throws(Errno) {
+                    return try root.openDirectory(beneath: file.path.parent?.bytes ?? [])
+                        .statusIfPresent(of: file.path.lastSegment)?.kind == .regular
+                } catch .noSuchFile { return false } catch .notADirectory { return false } catch .tooManyLinks {
+                    return false
+                }
+            }
+            if isThere { written.append(file.path) }
+        }
+        try vault.writeCheckoutRecord(written, scratch: new.scratch)
     }
 
     /// Everything but the working copy.
@@ -187,7 +213,9 @@ private struct BackupRestore {
         // Without the write key it is a clone that reads.
         if key.canWrite { config.isReadOnly = false }
         if !key.canWrite, key.mode == .readOnly { (config.myBranchID, config.isReadOnly) = (nil, true) }
-        try files.write(CloneConfig.fileName, config.json, scratch: new.scratch)
+        // A server's address in it would be one more that a backup is not to bring.
+        let json = JSONValue.object((config.json.members ?? []).filter { $0.name != "api_url" })
+        try files.write(CloneConfig.fileName, json, scratch: new.scratch)
         for name in BackupMember.localNames where name != CloneConfig.fileName {
             guard let bytes = try backup.content(.local(name)) else { continue }
             _ = try LocalFiles.object(bytes, "local/\(name)")

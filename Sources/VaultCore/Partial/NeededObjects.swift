@@ -18,8 +18,12 @@ struct NeededObjects {
                 store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
             let trees = vault.treeReader()
             var published: ObjectID?
-            let shared = try refsSeen(vault, state)
-            for id in shared where try graph.isAncestor(id, of: head) { published = id }
+            // The remote may have gone on, and this branch may be one that was never pushed: what they have in common.
+            for id in try headsSeen(vault, state) {
+                guard let base = try graph.mergeBase(id, head) else { continue }
+                if let known = published, try !graph.isAncestor(known, of: base) { continue }
+                published = base
+            }
             let commits = try graph.exclusive(head, not: published).sorted()
             own = Set(
                 try PublishPlanner(store: vault.store, graph: graph, trees: trees)
@@ -43,16 +47,17 @@ struct NeededObjects {
         }
     }
 
-    /// Heads that the remote is known to have, the newest last.
-    private func refsSeen(_ vault: Vault, _ state: CloneState) throws(VaultError) -> [ObjectID] {
+    /// Heads of any branch that a remote is known to have.
+    private func headsSeen(_ vault: Vault, _ state: CloneState) throws(VaultError) -> [ObjectID] {
         let ref = state.namedBranch.headRefID
-        var result: [ObjectID] = []
-        if let config = state.config.lastRemoteHead { result.append(config) }
-        if let accepted = try? RemoteHeads(files: vault.files, config: state.config, tracked: ref)[ref] {
-            result.append(accepted)
+        var result = Set(vault.seenCommits())
+        if let config = state.config.lastRemoteHead { result.insert(config) }
+        if let accepted = try? RemoteHeads(files: vault.files, config: state.config, tracked: ref) {
+            result.formUnion(accepted.heads.values)
         }
+        result.formUnion(try RemoteHeads.allOthers(vault.files))
         var held: [ObjectID] = []
-        for id in result where try vault.store.holds(id) { held.append(id) }
+        for id in result.sorted() where try vault.store.holds(id) { held.append(id) }
         return held
     }
 

@@ -120,6 +120,13 @@ private struct SparseOperation {
                 heads.insert(head)
             }
         }
+        // What was fetched and not merged yet, and what stashes are told apart from, is asked of this clone as well.
+        let place = vault.place(of: closure.fetcher.remote.location)
+        var recorded = try StashShelf(vault: vault).all().compactMap(\.base)
+        for ref in try vault.seenRefs(at: place) {
+            if let head = try vault.seenHead(at: place, ref: ref)?.commit { recorded.append(head) }
+        }
+        for id in recorded where try vault.store.holds(id) { heads.insert(id) }
         let commits = try closure.graph.ancestors(of: heads.sorted())
         try await closure.fetchContents(of: commits.sorted(), known: [])
     }

@@ -76,11 +76,20 @@ extension CloneLayout {
         return try own.statusIfPresent(of: RekeyJournal.name.bytes) != nil
     }
 
+    /// Whether the new vault is whole and about to take the old one's place.
+    private static func isSwapped(_ root: any Directory) throws(Errno) -> Bool {
+        guard let own = try root.openIfPresent(newText)?.openIfPresent("local")?.openIfPresent("vaultctl"),
+            let bytes = try own.contents(RekeyJournal.name, limit: Limits.metadataPlaintext),
+            let value = try? JSONReader.parse(bytes.span)
+        else { return false }
+        return value["phase"]?.text == PendingRekey.Phase.swapped.rawValue
+    }
+
     /// Ends a rekey that was interrupted between the two renames that let the vaults change places.
     ///
     /// Only then is there a new vault and none under the name of one.
     static func settleRekey(_ root: any Directory) throws(Errno) {
-        guard try root.statusIfPresent(of: vaultName) == nil, try holdsRekey(root) else { return }
+        guard try root.statusIfPresent(of: vaultName) == nil, try holdsRekey(root), try isSwapped(root) else { return }
         try root.rename(newName, to: root, as: vaultName, replacing: false)
         try root.sync()
     }

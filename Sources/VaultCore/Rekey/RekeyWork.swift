@@ -55,7 +55,12 @@ struct RekeyWork: ~Copyable {
         let batch = new.newBatch(width: state.idWidth, scratch: lock.scratch, isNewStore: true)
         let work = Reencryption(from: old, state, to: new, batch: batch, observer: observer)
         var index = state.index
+        if !index.carriedTags.isEmpty {
+            observer.warning("tags that only a newer version can read are left out: their ids are of the old key")
+        }
         index.carriedTags = []
+        // Nobody has known them under the new id, and the objects of deleted ones may be here no more.
+        index.tags.removeAll(where: \.isDeleted)
         for position in index.branches.indices {
             let ref = index.branches[position].headRefID
             // The head of `current` has its place by the key; the reference looks for it there (spec 05 K17).

@@ -132,24 +132,40 @@ extension Vault {
     ///
     /// * `remote`: Opens the place of the old vault.
     /// - Returns: What was destroyed at a server; nil when there was nothing.
-    /// - Throws: `refused` when no rekey has come that far, or what `destroyRemote` throws.
+    /// - Throws: `refused` when no rekey has come that far, `remoteMoved` when the old vault went on at its server, so that
+    ///   the new one lacks commits, `keyMissing` when its key went with its folder, or what `destroyRemote` throws.
     public func destroyReplaced(
         at remote: (PendingRekey) throws -> (any Remote)?
     ) async throws -> RemoteDestruction? {
         let lock = try lock()
-        guard let journal = try RekeyJournal.read(files), journal.pending.phase == .swapped,
+        guard var journal = try RekeyJournal.read(files), journal.pending.phase == .swapped,
             let folder = journal.pending.oldFolder, folder.hasPrefix(RekeyWork.oldPrefix), !folder.contains("/")
         else { throw VaultError(.refused, "no rekey has replaced a vault here") }
         var destroyed: RemoteDestruction?
         let isThere = try attempt("cannot look for the old vault") { () throws(Errno) in
             try layout.root.statusIfPresent(of: folder.bytes) != nil
         }
-        if isThere, let remote = try remote(journal.pending) {
+        if let remote = try remote(journal.pending) {
+            guard isThere else {
+                throw VaultError(
+                    .keyMissing, "\(folder) is gone, and with it the key that destroys the vault at \(remote.location)",
+                    hint: "vaultctl destroy, in another clone of the old vault", path: folder)
+            }
             let old = try RekeyPlace(self, folder).vault(lockTimeout: lockTimeout)
             guard old.vaultID == journal.pending.oldVaultID else {
                 throw VaultError(.refused, "\(folder) does not hold the vault that was replaced", path: folder)
             }
-            if try await !remote.list(.all).isEmpty { destroyed = try await old.destroyRemote(remote) }
+            if try await !remote.list(.all).isEmpty {
+                try await old.requireCarriedOver(Array(journal.heads.values), at: remote)
+                destroyed = try await old.destroyRemote(remote)
+            }
+            // Stopped from here on, the files are left, and perhaps not the key among them.
+            journal.pending.oldServer = nil
+            try journal.write(files, scratch: lock.scratch)
+        }
+        guard isThere else {
+            try files.removeOwn(RekeyJournal.name)
+            return destroyed
         }
         try attempt("cannot remove the old vault") { () throws(Errno) in
             try layout.root.removeTree(folder.bytes)
@@ -158,6 +174,20 @@ extension Vault {
         try files.removeOwn(RekeyJournal.name)
         _ = consume lock
         return destroyed
+    }
+
+    /// Refuses to go on where branches at a remote have commits that some heads do not reach.
+    private func requireCarriedOver(_ heads: [ObjectID], at remote: any Remote) async throws {
+        let state = try loadState()
+        let snapshot = try await snapshot(of: remote, ref: state.namedBranch.headRefID)
+        let carried = AncestorSet(graph: CommitGraph(store: store, cipher: cipher), of: heads)
+        for head in try await namedHeads(snapshot, at: remote) {
+            if try store.holds(head), try carried.contains(head) { continue }
+            throw VaultError(
+                .remoteMoved,
+                "\(remote.location) got commits since the rekey, which the new vault lacks; nothing was destroyed",
+                hint: "clone the old vault with its key, and carry over what is new in it", object: head.text)
+        }
     }
 
     private func requireRekeyable() throws(VaultError) {

@@ -14,7 +14,7 @@ extension Vault {
     ) throws -> StashInfo? {
         guard mode != .bare else { return nil }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
-        let trees = TreeReader(store: store, cipher: cipher)
+        let trees = treeReader()
         let edits = try trackedEdits(state, graph, trees)
         guard !edits.paths.isEmpty else { return nil }
         try requireStashable("stash edits")
@@ -32,6 +32,22 @@ extension Vault {
         } catch let error as VaultError where error.code == .conflicts || error.code == .dirtyTree {
             return stash
         }
+    }
+
+    /// What a command ends with that put edits aside and failed: they are back, or the error tells where they are.
+    func bringBack(
+        _ stash: StashInfo, after error: any Error, scratch: ScratchArea, observer: any Observer
+    ) -> any Error {
+        do {
+            guard try bringBack(stash, scratch: scratch, observer: observer) != nil else { return error }
+        } catch {}  // the stash is there still, and the first failure is the one to tell
+        return Self.keeping(stash, error)
+    }
+
+    /// A failure, and where the edits are that were put aside before.
+    static func keeping(_ stash: StashInfo, _ error: any Error) -> any Error {
+        guard let error = error as? VaultError else { return error }
+        return error.following("the edits are kept as stash \(stash.number)", hint: "vaultctl stash pop")
     }
 
     /// The edits of tracked files.

@@ -14,6 +14,8 @@ package final class CloneLayout: Sendable {
     let keys: any Directory
     let indexes: any Directory
     let local: any Directory
+    /// What the folder of the vault was called when it was opened.
+    private let name: [UInt8]
 
     static let vaultName = ".sg_vault".bytes
     /// The name of a vault folder that is not complete yet.
@@ -30,6 +32,7 @@ package final class CloneLayout: Sendable {
     init(root: any Directory, path: FilePath, name vaultFolder: String) throws(VaultError) {
         self.root = root
         rootPath = path
+        name = vaultFolder.bytes
         func open(_ name: String, in parent: any Directory) throws(VaultError) -> any Directory {
             do throws(Errno) {
                 return try parent.openDirectory(name.bytes)
@@ -70,6 +73,18 @@ package final class CloneLayout: Sendable {
             for name in ["value", "pointer"] { try cache.createDirectory(name.bytes, mode: 0o777) }
         }
         return try CloneLayout(root: root, path: path, name: newText)
+    }
+
+    /// Whether the vault's folder has a name in the clone still: a rekey puts another one in its place, `detach` none.
+    ///
+    /// One that was opened while it was made has got the name of a vault since.
+    func isInPlace() throws(Errno) -> Bool {
+        let own = try vault.status()
+        for name in [name, Self.vaultName] {
+            guard let found = try root.statusIfPresent(of: name) else { continue }
+            if found.device == own.device, found.inode == own.inode { return true }
+        }
+        return false
     }
 
     /// The folder `local/vaultctl`, made when absent; nil when it can not be made (a read-only file system).

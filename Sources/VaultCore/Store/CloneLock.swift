@@ -13,7 +13,7 @@ struct CloneLock: ~Copyable, Sendable {
     ///
     /// * `verb`: Is written into the lock file for others to read; empty leaves the file as it is.
     ///
-    /// - Throws: `locked`, naming the holder, `cancelled`.
+    /// - Throws: `locked`, naming the holder, `refused` when the vault is not in its place any more, `cancelled`.
     static func acquire(
         layout: CloneLayout, environment: VaultEnvironment, timeout: Double, verb: String
     ) throws(VaultError) -> CloneLock {
@@ -32,6 +32,15 @@ struct CloneLock: ~Copyable, Sendable {
                     .locked, "another command is changing this clone (\(holder(own)))",
                     hint: "wait for it, or raise --lock-timeout", path: layout.rootPath.text)
             }
+        }
+        // Who held it may have let another vault take this one's place: work done here would be in nobody's history.
+        let isInPlace = try attempt("cannot look for the vault", path: layout.rootPath.text) { () throws(Errno) in
+            try layout.isInPlace()
+        }
+        guard isInPlace else {
+            throw VaultError(
+                .refused, "another command replaced or removed the vault of this clone meanwhile; nothing was changed",
+                hint: "run the command again", path: layout.rootPath.text)
         }
         if !verb.isEmpty { writeHolder(file, verb: verb, clock: environment.clock) }
         let scratch = ScratchArea(directory: try layout.ownSubfolder("tmp"), random: environment.random)

@@ -68,11 +68,7 @@ struct Incoming {
         if !acceptRewind {
             try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
         }
-        // A branch that was merged before it was pushed is in no index; its key came with its commits.
-        let keys = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index)
-        var signers: Set<KeyID> = []
-        for id in commits { if let key = keys.keyID(of: try closure.graph.commit(id)) { signers.insert(key) } }
-        try await vault.fetchKeys(signers, from: remote, scratch: scratch)
+        try await vault.fetchSigners(of: commits, closure.graph, state.index, from: remote, scratch: scratch)
         try SignaturePolicy(
             index: state.index, graph: closure.graph,
             checker: SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: state.index),

@@ -58,6 +58,18 @@ extension BranchIndex {
 }
 
 extension Vault {
+    /// Fetches the keys that commits were signed with: that of a branch that was merged before it was pushed is in no
+    /// index, and came with its commits.
+    func fetchSigners(
+        of commits: [ObjectID], _ graph: CommitGraph, _ index: BranchIndex, from remote: any Remote,
+        scratch: ScratchArea
+    ) async throws {
+        let keys = SignatureChecker(refs: refs, cipher: cipher, index: index)
+        var signers: Set<KeyID> = []
+        for id in commits { if let key = keys.keyID(of: try graph.commit(id)) { signers.insert(key) } }
+        try await fetchKeys(signers, from: remote, scratch: scratch)
+    }
+
     /// Fetches public keys that are not here; what is no public key of this vault is not kept (spec 02 §9).
     func fetchKeys(_ ids: Set<KeyID>, from remote: any Remote, scratch: ScratchArea) async throws {
         let missing = ids.filter { (try? refs.bytes(of: .key($0), limit: Limits.keyPlaintext)) == .some(nil) }
