@@ -31,10 +31,21 @@ extension Vault {
                 .usage, "the message has \(message.utf8.count) bytes; the format allows \(Limits.metadataText)")
         }
         let bytes = message.bytes
-        guard let finder = try keyFinder(), finder.finds(in: bytes.span) else { return }
+        guard try keyFinders().contains(where: { $0.finds(in: bytes.span) }) else { return }
         throw VaultError(
             .secretInCommit, "the message holds this vault's own key, so nothing was committed",
             hint: "write the message without the key")
+    }
+
+    /// Find the keys that no commit may hold: this vault's own, and the one that a rekey under way gives it.
+    func keyFinders() throws(VaultError) -> [KeyFinder] {
+        var finders: [KeyFinder] = []
+        if let own = try keyFinder() { finders.append(own) }
+        if let place = try RekeyPlace.open(self), let text = try Self.vaultKeyText(place.layout) {
+            let next = text.withBytes { try? KeyFinder(keyText: $0) }
+            if let next { finders.append(next) }
+        }
+        return finders
     }
 
     /// Finds this vault's key in text; nil when only the read key is at hand, or a damaged file in the key's place.
@@ -123,7 +134,7 @@ private struct CommitOperation: ~Copyable {
         guard !candidates.isEmpty else { return [] }
         let secrets = try SecretGuard(
             local: vault.layout.local, allowed: options.allowSecret,
-            scansContent: try vault.settings().scansForSecrets, ownKey: try vault.keyFinder())
+            scansContent: try vault.settings().scansForSecrets, ownKeys: try vault.keyFinders())
         for candidate in candidates {
             try secrets.checkName(candidate.path)
             try secrets.checkIdentity(candidate.path, candidate.status)

@@ -41,7 +41,7 @@ extension Vault {
         var edits: [TreeEditor.Edit] = []
         var blobs: [(path: VaultPath, blob: ObjectID)] = []
         let secrets = try SecretGuard(
-            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKey: try keyFinder())
+            local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKeys: try keyFinders())
         for file in request.files {
             let stored = try store(file.content, file.path, writer, secrets, lock.scratch)
             let old = try entry(file.path, headTree, trees)

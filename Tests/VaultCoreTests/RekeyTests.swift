@@ -204,6 +204,18 @@ struct RekeyTests {
         #expect(try await new.push(to: remote()).outcome == .upToDate)
     }
 
+    @Test func `the key that is to come is in no commit of the old vault`() throws {
+        try begin()
+        let text = try vault.pendingKeyText()
+        let key = text.withBytes { UTF8Text.validated($0) ?? "" }
+        try scene.put(key + "\n", at: "new.key", in: "a")
+        #expect(throws: VaultError(.secretInCommit, "")) { try vault.commit() }
+        #expect(throws: VaultError(.secretInCommit, "")) { try vault.commit(CommitOptions(message: key)) }
+        try scene.remove("new.key", in: "a")
+        try vault.abandonRekey()
+        #expect(throws: Never.self) { try vault.commit(CommitOptions(message: "next", allowEmpty: true)) }
+    }
+
     // MARK: What it refuses
 
     @Test func `stashes, merges, readers and commits in between stop it`() async throws {

@@ -78,6 +78,7 @@ enum RekeyCommand {
             if !call.has(deleteOld) {
                 try Confirmation.require("Give the vault \(vault.vaultID) a new key and id?", call)
             }
+            if let file = call.arguments.last(InitCommand.keyOut) { try SecretOutput(call: call).checkPlace(file) }
             try vault.beginRekey(
                 to: try VaultKey.generate(using: call.surroundings.vault.random), server: server?.text)
         }

@@ -28,6 +28,20 @@ struct SecretOutput {
         try? call.surroundings.terminal.show(lines.map { $0 + "\n" }.joined())
     }
 
+    /// Refuses a place that `write` would refuse, before there is anything to write.
+    func checkPlace(_ name: [UInt8]) throws {
+        let path = try call.outputPlace(name)
+        guard let last = path.lastComponent else { throw Usage.error("the key file needs a name") }
+        let isTaken: Bool
+        do throws(Errno) {
+            let directory = try call.surroundings.vault.fileSystem.openDirectory(path.parent)
+            isTaken = try directory.statusIfPresent(of: last) != nil
+        } catch {
+            throw VaultError.io(error, "cannot write \(path.text)", path: path.text)
+        }
+        if isTaken { throw VaultError(.refused, "\(path.text) exists already", path: path.text) }
+    }
+
     /// Writes a secret and a line end to a file that must not exist: mode 0600, complete or not at all, durable.
     func write(_ secret: borrowing SecretBytes, to name: [UInt8]) throws {
         let path = try call.outputPlace(name)

@@ -8,8 +8,8 @@ struct SecretGuard: Sendable {
     private let localFiles: Set<FileIdentity>
     private let allowed: Set<VaultPath>
     private let scansContent: Bool
-    /// Finds this clone's own vault key; nil where no key is at hand.
-    private let ownKey: KeyFinder?
+    /// Find this clone's own vault key, and the one that a rekey under way gives it; none where no key is at hand.
+    private let ownKeys: [KeyFinder]
     /// SHA-256 of the secrets that lie in `.sg_vault/local` as files of their own.
     private let localSecrets: Set<[UInt8]>
 
@@ -22,11 +22,11 @@ struct SecretGuard: Sendable {
     }
 
     init(
-        local: any Directory, allowed: [VaultPath], scansContent: Bool, ownKey: KeyFinder? = nil
+        local: any Directory, allowed: [VaultPath], scansContent: Bool, ownKeys: [KeyFinder] = []
     ) throws(VaultError) {
         self.allowed = Set(allowed)
         self.scansContent = scansContent
-        self.ownKey = ownKey
+        self.ownKeys = ownKeys
         localSecrets = scansContent ? try Self.secrets(in: local) : []
         var found: Set<FileIdentity> = []
         var pending: [any Directory] = [local]
@@ -79,20 +79,20 @@ struct SecretGuard: Sendable {
     /// Refuses a path that holds this clone's own key: whoever can read the vault can read its names.
     func checkName(_ path: VaultPath) throws(VaultError) {
         let bytes = path.bytes
-        guard let ownKey, ownKey.finds(in: bytes.span) else { return }
+        guard ownKeys.contains(where: { $0.finds(in: bytes.span) }) else { return }
         throw VaultError(
             .secretInCommit, "a path holds this vault's own key and was not committed", hint: "rename the file")
     }
 
     /// Whether a file of this size has to be read whole by `checkKey`.
     func wantsKeySearch(_ path: VaultPath, size: Int64) -> Bool {
-        scansContent && ownKey != nil && size <= Self.searchLimit && !allowed.contains(path)
+        scansContent && !ownKeys.isEmpty && size <= Self.searchLimit && !allowed.contains(path)
     }
 
     /// Refuses content that holds this clone's own key, or is a copy of one of its secret files.
     func checkKey(_ path: VaultPath, _ content: Span<UInt8>) throws(VaultError) {
-        guard wantsKeySearch(path, size: Int64(content.count)), let ownKey else { return }
-        if ownKey.finds(in: content) { throw Self.keyFound(path, "holds this vault's own key") }
+        guard wantsKeySearch(path, size: Int64(content.count)) else { return }
+        for key in ownKeys where key.finds(in: content) { throw Self.keyFound(path, "holds this vault's own key") }
     }
 
     /// Refuses a stored file whose plaintext is byte for byte one of this clone's secret files.
