@@ -67,6 +67,46 @@ extension MergeTests {
         }
     }
 
+    // MARK: Names that differ in case only
+
+    @Test(arguments: [(true, false), (false, true), (true, true), (false, false)])
+    func `names that differ in case only stop the merge, and either or both can be chosen`(
+        _ keepsOurs: Bool, _ takesTheirs: Bool
+    ) async throws {
+        try await diverge(
+            base: ["s": "base"], ours: ["d/Note.txt": "ours"], theirs: ["d/note.txt": "theirs", "t": "t"])
+        let before = try working()
+        let result = try await pull()
+        #expect(result.outcome == .conflicts)
+        #expect(result.conflicts == (try paths("d/Note.txt", "d/note.txt")))
+        #expect(try working() == ["s": "base", "d/Note.txt": "ours", "d/note.txt.conflict": "theirs", "t": "t"])
+        let vault = try scene.open("b")
+        #expect(try vault.conflicts().map(\.kind) == [.caseClash, .caseClash])
+        #expect(try vault.conflicts().map(\.verdict) == [.genuine, .genuine])
+        try vault.abortMerge()
+        #expect(try working() == before)
+        _ = try await pull()
+        _ = try vault.resolve(keepsOurs ? .ours : .theirs, paths: paths("d/Note.txt"))
+        _ = try vault.resolve(takesTheirs ? .theirs : .ours, paths: paths("d/note.txt"))
+        var wanted = ["s": "base", "t": "t"]
+        if keepsOurs { wanted["d/Note.txt"] = "ours" }
+        if takesTheirs { wanted["d/note.txt"] = "theirs" }
+        #expect(try working() == wanted)
+        _ = try vault.commit()
+        #expect(try scene.committedFiles(vault).mapValues { String(decoding: $0, as: UTF8.self) } == wanted)
+        #expect(try await vault.fsck().isClean)
+    }
+
+    @Test func `names of other case that one side had already are no conflict`() async throws {
+        try await diverge(
+            base: ["A": "base", "both": "b"], ours: ["B": "x", "\u{C4}": "x"],
+            theirs: ["a": "theirs", "b/x": "y", "both": "c", "\u{E5}": "y"])
+        #expect(try await pull().conflicts.isEmpty)
+        #expect(
+            try working()
+                == ["A": "base", "a": "theirs", "B": "x", "b/x": "y", "both": "c", "\u{C4}": "x", "\u{E5}": "y"])
+    }
+
     // MARK: The record
 
     @Test func `names that look alike are two conflicts`() async throws {

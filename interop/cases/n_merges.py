@@ -61,6 +61,29 @@ def begun_by_ours(lab):
                    'new.txt': b'new there\n'})
 
 
+@case('n.names-of-other-case')
+def names_of_other_case(lab):
+    """vaultctl stops at names that differ in case only; the reference decides for both and commits."""
+    diverge(lab)
+    lab.put('theirs', 'docs/Plan.txt', b'their plan\n')
+    lab.reference.commit(lab.path('theirs'), 'their plan')
+    lab.reference.push(lab.path('theirs'), lab.host)
+    lab.put('ours', 'docs/plan.txt', b'our plan\n')
+    lab.ours.commit(lab.path('ours'), 'our plan')
+    stopped = lab.ours.json('pull', cwd=lab.path('ours'), code=4)
+    equal(stopped['conflicts'], ['both.txt', 'deleted.txt', 'docs/Plan.txt', 'docs/plan.txt'], 'conflicts')
+    for path in stopped['conflicts']:
+        side = '--ours' if path == 'docs/plan.txt' else '--theirs'
+        lab.reference.run('resolve', side, path, cwd=lab.path('ours'))
+    lab.reference.commit(lab.path('ours'), 'merged by the reference')
+    found = files_of(lab.path('ours'))
+    for path, data in (('docs/Plan.txt', b'their plan\n'), ('docs/plan.txt', b'our plan\n')):
+        equal(found.get(path.encode()), hashlib.sha256(data).hexdigest(), path)
+    lab.ours.push(lab.path('ours'))
+    lab.reference.pull(lab.path('theirs'))
+    lab.same_files('ours', 'theirs')
+
+
 @case('n.begun-by-reference-finished-by-ours')
 def begun_by_reference(lab):
     """The reference stops, vaultctl tells, resolves and commits."""

@@ -157,6 +157,7 @@ private struct ResolveAnswer: Rendered {
     private static let words: [Conflict.Kind: String] = [
         .bothModified: "both changed it", .bothAdded: "both added it", .deletedByUs: "deleted here, changed there",
         .deletedByThem: "changed here, deleted there", .fileAndFolder: "a file on one side, a folder on the other",
+        .caseClash: "added on one side, under a name of other case on the other side",
     ]
 
     func writeText(to text: TextRenderer) throws {

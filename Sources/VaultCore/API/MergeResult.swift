@@ -40,6 +40,8 @@ public struct Conflict: Sendable, Equatable {
         case deletedByThem = "deleted_by_them"
         /// One side has a file and the other a folder here.
         case fileAndFolder = "file_and_folder"
+        /// One side added a file of this name, and the other one whose name differs in case only.
+        case caseClash = "case_clash"
     }
     /// How different the two sides are.
     public enum Verdict: String, Sendable {

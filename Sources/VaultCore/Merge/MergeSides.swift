@@ -65,13 +65,17 @@ struct MergeSides {
             }
         }
         let kind: Conflict.Kind =
-            conflict.isFileAndFolder
-            ? .fileAndFolder
-            : conflict.ours == nil
-                ? .deletedByUs
-                : conflict.theirs == nil ? .deletedByThem : conflict.base == nil ? .bothAdded : .bothModified
+            if conflict.isFileAndFolder {
+                .fileAndFolder
+            } else if conflict.base == nil, (conflict.ours == nil) != (conflict.theirs == nil) {
+                .caseClash
+            } else if conflict.ours == nil {
+                .deletedByUs
+            } else {
+                conflict.theirs == nil ? .deletedByThem : conflict.base == nil ? .bothAdded : .bothModified
+            }
         let verdict: Conflict.Verdict =
-            conflict.isFileAndFolder
+            kind == .fileAndFolder || kind == .caseClash
             ? .genuine
             : isSame(conflict.ours, conflict.theirs)
                 ? .identical
@@ -82,12 +86,13 @@ struct MergeSides {
     }
 
     /// The tree that the working copy was given when the merge stopped; for a merge that the reference began the one
-    /// that it gives, which merges no texts.
+    /// that it gives, which merges no texts and knows no clash of cases.
     func givenTree(_ scratch: ScratchArea) throws -> ObjectID {
         if let given = merge.given { return given }
         let batch = vault.newBatch(width: state.idWidth, scratch: scratch)
         let merged = try Merger(
-            vault: vault, trees: trees, batch: batch, deflates: state.deflatesBlobs, mergesTexts: false
+            vault: vault, trees: trees, batch: batch, deflates: state.deflatesBlobs, mergesTexts: false,
+            separatesCases: false
         ).merge(base: base, ours: ours, theirs: theirs)
         try batch.commit()
         return merged.withCopies

@@ -8,6 +8,8 @@ struct Merger {
     let deflates: Bool
     /// Merge the lines of texts that both sides changed.
     let mergesTexts: Bool
+    /// Take names that differ in case only for conflicts.
+    var separatesCases = true
 
     /// A merge of two trees, staged in the batch.
     struct Outcome: Sendable {
@@ -19,7 +21,8 @@ struct Merger {
     }
 
     func merge(base: ObjectID?, ours: ObjectID, theirs: ObjectID) throws -> Outcome {
-        var result = try ThreeWayMerge(trees: trees).merge(base: base, ours: ours, theirs: theirs)
+        var result = try ThreeWayMerge(trees: trees, separatesCases: separatesCases).merge(
+            base: base, ours: ours, theirs: theirs)
         if mergesTexts {
             try requireTexts(result.conflicts)
             try mergeTexts(&result)

@@ -3,6 +3,8 @@ internal import VaultFormat
 /// Merges two trees over their base, file by file (spec 05 §8).
 struct ThreeWayMerge {
     let trees: TreeReader
+    /// Take names that differ in case only for conflicts; the reference does not.
+    var separatesCases = true
 
     /// What has to be done to "ours" to hold both sides' changes, and what needs a person.
     struct Result: Sendable {
@@ -43,11 +45,38 @@ struct ThreeWayMerge {
                 result.conflicts.append(MergeConflict(path: item.path, base: item.old, ours: our, theirs: their))
             }
         }
+        if separatesCases { separateCases(&result, ourSide, theirSide) }
         try separateClashes(&result, ours: ours)
         if !trees.scope.isWhole {
             result.carried = try OutsideMerge(trees: trees).merge(base: base, ours: ours, theirs: theirs)
         }
         return result
+    }
+
+    /// Finds paths that differ in case only, of which each side added one: a file system that folds case holds one of
+    /// them. Ours stays and theirs is laid beside it; either, or both, can be chosen.
+    private func separateCases(
+        _ result: inout Result, _ ourSide: [TreeDifference], _ theirSide: [TreeDifference]
+    ) {
+        func isAdded(_ item: TreeDifference) -> Bool { item.old == nil && item.new != nil }
+        let theirs = Set(theirSide.filter(isAdded).map(\.path))
+        guard !theirs.isEmpty else { return }
+        var ours: [[UInt8]: [TreeDifference]] = [:]
+        // What both added under the very same name is no matter of case.
+        for item in ourSide where isAdded(item) && !theirs.contains(item.path) {
+            ours[item.path.caseFolded, default: []].append(item)
+        }
+        guard !ours.isEmpty else { return }
+        var conflicts: [VaultPath: MergeConflict] = [:]
+        for edit in result.edits where theirs.contains(edit.path) {
+            guard let entry = edit.entry, let others = ours[edit.path.caseFolded] else { continue }
+            conflicts[edit.path] = MergeConflict(path: edit.path, base: nil, ours: nil, theirs: entry)
+            for other in others {
+                conflicts[other.path] = MergeConflict(path: other.path, base: nil, ours: other.new, theirs: nil)
+            }
+        }
+        result.edits.removeAll { conflicts[$0.path] != nil }
+        result.conflicts += conflicts.values
     }
 
     /// Finds the paths at which one side has a file and the other a folder (spec 05 K7), and keeps ours there: their
@@ -135,6 +164,9 @@ struct MergeConflict: Sendable, Equatable {
 }
 
 extension VaultPath {
+    /// What a file system that folds case takes the path for.
+    fileprivate var caseFolded: [UInt8] { Array(String(decoding: bytes, as: UTF8.self).lowercased().utf8) }
+
     /// The path of something below this one.
     func joined(_ relative: VaultPath) -> VaultPath {
         VaultPath(unchecked: bytes + [UInt8(ascii: "/")] + relative.bytes)
