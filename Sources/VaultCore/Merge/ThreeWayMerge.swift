@@ -53,8 +53,10 @@ struct ThreeWayMerge {
         return result
     }
 
-    /// Finds paths that differ in case only, of which each side added one: a file system that folds case holds one of
-    /// them. Ours stays and theirs is laid beside it; either, or both, can be chosen.
+    /// Finds paths that differ in case only, of which each side added one.
+    ///
+    /// A file system that folds case holds one of them. Ours stays and theirs is laid beside it; either, or both, can be
+    /// chosen.
     private func separateCases(
         _ result: inout Result, _ ourSide: [TreeDifference], _ theirSide: [TreeDifference]
     ) {
