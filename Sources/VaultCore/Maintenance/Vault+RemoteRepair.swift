@@ -82,6 +82,8 @@ private struct RemoteRepairing {
     private func heads(_ snapshot: RemoteSnapshot) async throws -> [ObjectID] {
         let heads = try await vault.namedHeads(snapshot, at: remote)
         for head in heads where try !vault.store.holds(head) {
+            // What this clone stands on was here once.
+            guard head != state.head else { throw ObjectStore.missing(head) }
             throw VaultError(
                 .remoteMoved, "\(remote.location) has commits that are not here", hint: "vaultctl fetch --all",
                 object: head.text)
