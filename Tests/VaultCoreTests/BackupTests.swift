@@ -200,13 +200,17 @@ struct BackupTests {
     // MARK: Hostile archives
 
     /// The backup's members and others.
-    private func zip(adding others: [(String, [UInt8])], dropping: String? = nil) throws {
+    private func zip(
+        adding others: [(String, [UInt8])], dropping: String? = nil, droppingBelow folder: String? = nil
+    ) throws {
         let whole = try bytes("b.zip")
         let members = try Self.members(of: whole)
         try here.removeFile(Array("b.zip".utf8))
         try? here.removeFile(Array("b.zip.sha256".utf8))
         var writer = ZipFileWriter(try here.createFile(Array("b.zip".utf8), mode: 0o600))
-        for member in members where String(decoding: member.name, as: UTF8.self) != dropping {
+        for member in members {
+            let name = String(decoding: member.name, as: UTF8.self)
+            if name == dropping || folder.map(name.hasPrefix) == true { continue }
             let content = Array(whole[Int(member.start)..<Int(member.start + member.size)])
             try writer.add(member.name, content.span)
         }
@@ -230,6 +234,17 @@ struct BackupTests {
         #expect(try await again.fsck().isClean)
         #expect(try scene.workingFiles("r") == scene.workingFiles("a"))
         #expect(try again.layout.local.statusIfPresent(of: Array("token".utf8)) == nil)
+    }
+
+    @Test func `a backup that lost its refs is neither sound nor restored`() throws {
+        _ = try backup(BackupOptions(includesKey: true))
+        try zip(adding: [], droppingBelow: "bare/refs/")
+        #expect(throws: VaultError(.objectCorrupt, "")) {
+            try Vault.verifyBackup(scene.path("b.zip"), environment: scene.environment)
+        }
+        #expect(throws: VaultError(.objectCorrupt, "")) { try restore() }
+        let left = try names()
+        #expect(!left.contains("r"))
     }
 
     private func expectRefusal(

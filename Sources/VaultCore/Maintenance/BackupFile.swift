@@ -123,7 +123,18 @@ struct BackupFile {
             }
             objects += 1
         }
+        try requireRefs(forObjects: objects)
         return objects
+    }
+
+    /// Refuses a backup with objects and not one ref: nothing would lead to them.
+    func requireRefs(forObjects objects: Int) throws(VaultError) {
+        let holdsRef = members.contains { if case .stored(.ref) = $0.0 { true } else { false } }
+        guard objects == 0 || holdsRef else {
+            throw VaultError(
+                .objectCorrupt, "the backup has lost its refs, so nothing leads to its \(objects) objects",
+                hint: "use another backup, or clone from a server")
+        }
     }
 }
 

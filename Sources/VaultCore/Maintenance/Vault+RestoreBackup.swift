@@ -147,6 +147,7 @@ private struct BackupRestore {
             throw VaultError(.keyWrong, "this key is not the key of the vault in the backup")
         }
         let objects = try storeFiles(new)
+        try backup.requireRefs(forObjects: objects)
         try storeLocal(new)
         try storeKey(new)
         var state = try vault.loadState()
