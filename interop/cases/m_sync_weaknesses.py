@@ -1,8 +1,8 @@
 """m. What the reference does wrong in sync (its known weaknesses K1 to K31), over HTTP and done right; long histories.
 
 Those that concern transport are in `m_transport_weaknesses`. Of local work only, and tested elsewhere: K8, K9 and K27
-(`pull` stops with exit 4 and changes nothing: SyncTests, `b.conflict`; resolving is not built), K12 (RaceTests,
-ProcessRaceTests), the kills of K13 (KillTests), K17, K28 and K31 (those verbs are not built).
+(MergeTests, `n.*`), K12 (RaceTests, ProcessRaceTests), the kills of K13 (KillTests), K17 (RekeyTests) and K31
+(BackupTests). K28 has nothing to test: no range of commits is offered to `clone`.
 """
 import contextlib
 import os
