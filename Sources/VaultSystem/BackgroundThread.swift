@@ -12,7 +12,15 @@ package struct BackgroundThread: Sendable {
         self.thread = thread
     }
 
-    /// Waits for its end; to be called once.
+    /// Starts one that nobody waits for; what it leaves is the system's as soon as it ends.
+    ///
+    /// `Errno.wouldBlock` when the system grants no thread.
+    package static func detached(_ body: @escaping @Sendable () -> Void) throws(Errno) {
+        let started = try BackgroundThread(body)
+        pthread_detach(started.thread)
+    }
+
+    /// Waits for its end; to be called exactly once, or its stack is never given back.
     package func join() {
         pthread_join(thread, nil)
     }

@@ -170,3 +170,24 @@ struct ChannelTests {
         #expect(channel.receive() == nil)
     }
 }
+
+@Suite("A thread beside its maker")
+struct BackgroundThreadTests {
+    /// Bytes of address space that this process has.
+    private func addressSpace() throws -> Int {
+        let text = try LinuxFileSystem().readFile(FilePath("/proc/self/statm"), limit: 4096)
+        return try #require(Int(String(decoding: text.prefix { $0 != 0x20 }, as: UTF8.self))) << 12
+    }
+
+    @Test("whose end nobody waits for leaves no stack behind")
+    func detached() throws {
+        let before = try addressSpace()
+        // A stack is 8 MiB, and the C library keeps but a few for the next threads.
+        for _ in 0..<500 {
+            let ended = Channel<Bool>(capacity: 1)
+            try BackgroundThread.detached { _ = ended.send(true) }
+            #expect(ended.receive() == true)
+        }
+        #expect(try addressSpace() - before < 500 << 22)
+    }
+}

@@ -47,7 +47,7 @@ public struct KeyPair: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 do throws(Errno) {
-                    _ = try BackgroundThread {
+                    try BackgroundThread.detached {
                         continuation.resume(with: Result { try generate(cancellation: flag, progress: progress) })
                     }
                 } catch {

@@ -199,8 +199,7 @@ struct MultipartUpload: Sendable {
         let result = Locked<Result<Void, any Error>>(.success(()))
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                // Nobody joins it: it has ended when the continuation goes on.
-                _ = try BackgroundThread {
+                try BackgroundThread.detached {
                     let read = Result { try source.read { _ in } }
                     result.withLock { $0 = read }
                     continuation.resume()
