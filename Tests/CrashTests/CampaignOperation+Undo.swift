@@ -31,19 +31,19 @@ extension CampaignOperation {
                 "reset --hard", clone: "a", start: loose, keys: keys, untouchable: own, goesBack: true
             ) { scene in
                 let vault = try scene.open("a")
-                guard try vault.status().head == head else { return }
+                guard try vault.status().head == head else { return try unchanged(vault) }
                 _ = try vault.reset(to: "HEAD~1", ResetOptions(hard: true, stashesEdits: true))
             },
             try await CampaignOperation("revert", clone: "a", start: loose, keys: keys, untouchable: own) { scene in
                 let vault = try scene.open("a")
-                guard try vault.status().head == head else { return }
+                guard try vault.status().head == head else { return try unchanged(vault) }
                 _ = try vault.revert("HEAD")
             },
             try await CampaignOperation(
                 "undo", clone: "a", start: loose, keys: keys, untouchable: own, goesBack: true
             ) { scene in
                 let vault = try scene.open("a")
-                guard try vault.status().head == head else { return }
+                guard try vault.status().head == head else { return try unchanged(vault) }
                 _ = try vault.undo()
             },
             try await CampaignOperation("stash", clone: "a", start: edited, keys: keys) { scene in
@@ -56,6 +56,11 @@ extension CampaignOperation {
                 while try !vault.stashes().isEmpty { _ = try vault.applyStash(drop: true) }
             },
         ] + (try await branching(keys, loose))
+    }
+
+    /// What was done already is followed by a command that changes nothing and tidies up as every one does.
+    private static func unchanged(_ vault: Vault) throws {
+        _ = try vault.reset()
     }
 
     private static func open(_ keys: SceneKeys, _ memory: InMemoryFileSystem) throws -> Vault {
