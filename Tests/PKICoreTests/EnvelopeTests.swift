@@ -273,7 +273,11 @@ import VaultTestSupport
             }
         }
         #expect(seal(count: SealedEnvelope.maximumPlaintextCount + 1) == .refused)
-        #expect(seal(count: 10) == .refused)
+        try source.truncate(to: 100_000)
+        let message = Message.file(source, count: 10, name: "message")
+        var seen = 0
+        #expect(failure { try message.forEachPiece(limit: 99_999) { seen += $0.count } } == .refused)
+        #expect(seen < 100_000)
         try source.truncate(to: 3_000_000)
         for (call, code) in [(FileSystemCall.write, PKIError.Code.noSpace), (.read, .ioError)] {
             try source.seek(to: 0)

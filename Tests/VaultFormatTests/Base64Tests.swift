@@ -72,7 +72,7 @@ struct Base64Tests {
     @Test("lengths around the ones from which the long tables are used go both ways", arguments: -4...4)
     func longLengths(_ difference: Int) {
         let random = SeededRandom.announced("Base64Tests")
-        for count in [3072, 6144, 100_000] {
+        for count in [3072, 6144, 12_000] {
             let bytes = random.block(count + difference)
             let text = naive(bytes)
             #expect(base64Encoded(bytes) == text)
@@ -89,7 +89,8 @@ struct Base64Tests {
         // In a long text the places of the first and of the last two steps of the loop stand for all.
         let places = count > 100 ? Array(0..<12) + Array(count - 20..<count) : Array(0..<count)
         for place in places {
-            for byte in foreign where byte != Self.pad || place < count - 2 {
+            // Each of them in the short texts.
+            for byte in foreign where (byte != Self.pad || place < count - 2) && (count < 100 || byte % 16 == 13) {
                 var bad = text
                 bad[place] = byte
                 #expect(base64Decoded(bad) == nil)

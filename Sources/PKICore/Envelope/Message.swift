@@ -18,8 +18,12 @@ package enum Message: Sendable {
     }
 
     /// Hands out all bytes in order.
-    /// - Throws: `refused` once there are more than the limit; an I/O error; what `body` throws.
-    func forEachPiece(_ body: (Span<UInt8>) throws(PKIError) -> Void) throws(PKIError) {
+    ///
+    /// * `limit`: The most bytes that a file may turn out to have.
+    /// - Throws: `refused` once there are more; an I/O error; what `body` throws.
+    func forEachPiece(
+        limit: Int = SealedEnvelope.maximumPlaintextCount, _ body: (Span<UInt8>) throws(PKIError) -> Void
+    ) throws(PKIError) {
         switch self {
         case .bytes(let bytes):
             var start = 0
@@ -41,7 +45,7 @@ package enum Message: Sendable {
                 }
                 guard count > 0 else { return }
                 total += count
-                guard total <= SealedEnvelope.maximumPlaintextCount else { throw SealedEnvelope.tooLarge() }
+                guard total <= limit else { throw SealedEnvelope.tooLarge() }
                 try body(piece.span.extracting(first: count))
             }
         }

@@ -4,7 +4,7 @@ package import VaultSystem
 
 /// Messages that only the owner of a private key can read (08-pki §9, `docs/pki-format.md`).
 ///
-/// A message is held in memory as a whole, and base64 twice makes the text 16/9 of it.
+/// A message is opened in memory as a whole, and base64 twice makes the text 16/9 of it.
 public enum SealedEnvelope {
     /// The most bytes of an envelope that are read or written: 256 MiB.
     public static let maximumEnvelopeCount = 256 << 20
