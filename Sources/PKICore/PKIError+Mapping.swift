@@ -36,6 +36,16 @@ extension PKIError {
     }
 }
 
+/// Throws `cancelled` when the cancellation asks for it, or the task of the caller was cancelled.
+func checkStop(_ cancellation: any Cancellation) throws(PKIError) {
+    do throws(Interruption) {
+        try cancellation.check()
+    } catch {
+        throw PKIError(.cancelled, "stopped", cause: error)
+    }
+    if Task.isCancelled { throw PKIError(.cancelled, "stopped") }
+}
+
 /// Runs a system call and turns its error into one that says what was tried.
 func attempt<T: ~Copyable>(
     _ what: @autoclosure () -> String, path: FilePath? = nil, file: StaticString = #fileID, line: UInt = #line,

@@ -28,11 +28,21 @@ public enum ResultFile {
     package static func write(
         _ bytes: [UInt8], to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem
     ) throws(PKIError) {
+        try write(to: path, replacing: replacing, access: access, fileSystem: fileSystem) { (file) throws(PKIError) in
+            try attempt("cannot write \(path.text)", path: path) { () throws(Errno) in try file.write(bytes.span) }
+        }
+    }
+
+    /// The same for content that `content` writes into the open file; when it throws, there is no file.
+    package static func write<Result>(
+        to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem,
+        content: (any File) throws(PKIError) -> Result
+    ) throws(PKIError) -> Result {
         let what = "cannot write \(path.text)"
         let place = try attempt(what, path: path) { () throws(Errno) in try fileSystem.outputPlace(path) }
         switch place {
         case .stream(let real):
-            try attempt(what, path: path) { () throws(Errno) in try fileSystem.openStream(real).write(bytes.span) }
+            return try content(try attempt(what, path: path) { () throws(Errno) in try fileSystem.openStream(real) })
         case .file(let real, let mode):
             guard mode == nil || replacing else { throw exists(path) }
             guard let name = real.lastComponent else {
@@ -40,30 +50,34 @@ public enum ResultFile {
             }
             let random = try crypto("drawing a name") { () throws(CryptoError) in try SecureRandom().bytes(6) }
             let temporary = Array(".".utf8) + name.prefix(100) + Array(".part-".utf8) + Hex.encode(random.span)
-            do throws(Errno) {
-                let folder = try fileSystem.openDirectory(real.parent)
-                try replace(
-                    name, in: folder, temporary: temporary, bytes, replacing: replacing, mode: access.mode)
-            } catch {
-                throw error == .fileExists ? exists(path) : PKIError.io(error, what, path: path)
+            let folder = try attempt(what, path: path) { () throws(Errno) in try fileSystem.openDirectory(real.parent) }
+            // Subject to the umask, which setting the mode afterwards would not be.
+            let file = try attempt(what, path: path) { () throws(Errno) in
+                try folder.createFile(temporary, mode: access.mode)
             }
+            let result: Result
+            do throws(PKIError) {
+                result = try content(file)
+                try publish(file, temporary, as: name, in: folder, replacing: replacing, path)
+            } catch {
+                try? folder.removeFile(temporary)
+                throw error
+            }
+            try attempt(what, path: path) { () throws(Errno) in try folder.sync() }
+            return result
         }
     }
 
-    private static func replace(
-        _ name: [UInt8], in folder: any Directory, temporary: [UInt8], _ bytes: [UInt8], replacing: Bool, mode: UInt32
-    ) throws(Errno) {
-        // Subject to the umask, which setting the mode afterwards would not be.
-        let file = try folder.createFile(temporary, mode: mode)
+    private static func publish(
+        _ file: any File, _ temporary: [UInt8], as name: [UInt8], in folder: any Directory, replacing: Bool,
+        _ path: FilePath
+    ) throws(PKIError) {
         do throws(Errno) {
-            try file.write(bytes.span)
             try file.sync()
             try folder.rename(temporary, to: folder, as: name, replacing: replacing)
         } catch {
-            try? folder.removeFile(temporary)
-            throw error
+            throw error == .fileExists ? exists(path) : PKIError.io(error, "cannot write \(path.text)", path: path)
         }
-        try folder.sync()
     }
 
     private static func exists(_ path: FilePath) -> PKIError {

@@ -141,6 +141,17 @@ final class Call: Sendable {
         try surroundings.cancellation.check()
     }
 
+    /// Runs work that notices a signal and ends; the signal, not the work's error, is then what the run ends with.
+    func stoppable<Result>(_ work: () throws -> Result) throws -> Result {
+        do {
+            return try work()
+        } catch {
+            // It says more than that the work was stopped.
+            try checkStop()
+            throw error
+        }
+    }
+
     // MARK: settings
 
     /// The settings that apply here.

@@ -37,6 +37,22 @@ struct InputFile {
         }
     }
 
+    /// The file, opened, and how long it is; nil for what is no regular file.
+    /// - Throws: `refused` beyond the limit.
+    func regularFile(limit: Int, _ purpose: String) throws -> (file: any File, count: Int)? {
+        guard !isStandardInput else { return nil }
+        let path = try path()
+        do throws(Errno) {
+            let file = try LinuxFileSystem().openFile(path)
+            let status = try file.status()
+            guard status.kind == .regular else { return nil }
+            guard status.size <= limit else { throw .fileTooLarge }
+            return (file, Int(status.size))
+        } catch {
+            throw failure(error, limit, purpose)
+        }
+    }
+
     /// What is read a piece at a time, however long it is.
     enum Content {
         case file(any File)
@@ -56,7 +72,7 @@ struct InputFile {
         }
     }
 
-    private func failure(_ error: Errno, _ limit: Int, _ purpose: String) -> VaultError {
+    func failure(_ error: Errno, _ limit: Int, _ purpose: String) -> VaultError {
         guard error != .fileTooLarge else {
             return VaultError(
                 .refused, "\(name) is larger than \(TextRenderer.size(Int64(limit))), the most that \(purpose)")

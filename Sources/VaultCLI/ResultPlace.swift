@@ -64,6 +64,24 @@ struct ResultPlace {
     /// The place for a line of text.
     var shown: String { isStandardOutput ? "standard output" : FilePath(bytes: typed).text }
 
+    /// Writes the envelope of a message while it is made, to a file; gives the number of its bytes.
+    func seal(
+        _ message: Message, to addressee: SealedEnvelope.Addressee, signer: SigningPrivateKey?
+    ) throws -> Int {
+        guard let file else {
+            // Half an envelope is of no use to anybody.
+            let envelope = try SealedEnvelope.seal(message, to: addressee, signer: signer)
+            try call.output.write(envelope)
+            return envelope.count
+        }
+        return try ResultFile.write(
+            to: file, replacing: call.has(PkiCommand.force), access: .anybody,
+            fileSystem: call.surroundings.vault.fileSystem
+        ) { (open) throws(PKIError) in
+            try SealedEnvelope.seal(message, to: addressee, signer: signer, writingTo: open, name: shown)
+        }
+    }
+
     /// Writes the result.
     func write(_ bytes: [UInt8], access: ResultFile.Access = .anybody) throws {
         guard let file else { return try call.output.write(bytes) }

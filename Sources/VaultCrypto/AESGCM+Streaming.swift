@@ -55,6 +55,11 @@ package final class AESGCMOpener {
         try stream.update(ciphertext, into: &out)
     }
 
+    /// Opens the next bytes where they lie; what they become is not verified.
+    package func update(_ range: Range<Int>, of bytes: inout MutableSpan<UInt8>) throws(CryptoError) {
+        try stream.update(range, of: &bytes)
+    }
+
     /// Ends the message; throws `authenticationFailed` unless the 16-byte tag is the right one.
     package func finish(tag: Span<UInt8>) throws(CryptoError) {
         var message = try stream.end()
@@ -83,6 +88,19 @@ private struct GCMStream: ~Copyable {
         try unsafe out.withUnsafeMutableBufferPointer { target throws(CryptoError) in
             guard let start = target.baseAddress else { return }
             try unsafe message.update(bytes, into: start)
+        }
+        self.message = consume message
+    }
+
+    /// Sends bytes through the cipher where they lie.
+    mutating func update(_ range: Range<Int>, of bytes: inout MutableSpan<UInt8>) throws(CryptoError) {
+        guard range.lowerBound >= 0, range.upperBound <= bytes.count else { throw CryptoError(.invalidLength) }
+        var message = try end()
+        // unsafe: the cipher takes input and output at one place; the memory is the span's for the length of the call.
+        try unsafe bytes.withUnsafeMutableBufferPointer { buffer throws(CryptoError) in
+            guard let start = unsafe buffer.baseAddress?.advanced(by: range.lowerBound) else { return }
+            let part = unsafe UnsafeBufferPointer(start: start, count: range.count)
+            try unsafe message.update(Span(_unsafeElements: part), into: start)
         }
         self.message = consume message
     }

@@ -1,5 +1,11 @@
-/// Base64 with the standard alphabet, padded and without line breaks.
+internal import VaultCrypto
+
+/// Base64 with the standard alphabet, padded and without line breaks (RFC 4648 §4).
 package enum Base64 {
+    /// From this many characters on the tables for long texts are worth their cache.
+    private static let longCount = 4096
+    private static let pad = UInt8(ascii: "=")
+
     /// The characters for `bytes` as ASCII.
     package static func encode(_ bytes: Span<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
@@ -15,29 +21,14 @@ package enum Base64 {
 
     /// Appends the characters for `bytes`.
     package static func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) {
-        var place = output.count
-        // Room for all of it at once, of what the end is padded with.
-        output.append(contentsOf: repeatElement(0x3D, count: encodedCount(bytes.count)))
-        let held = pairs
-        let pairs = held.span
-        var target = output.mutableSpan
-        var index = 0
         let whole = bytes.count / 3 * 3
-        while index < whole {
-            let group = Int(bytes[index]) << 16 | Int(bytes[index + 1]) << 8 | Int(bytes[index + 2])
-            let (high, low) = (pairs[group >> 12], pairs[group & 0xFFF])
-            target[place] = UInt8(truncatingIfNeeded: high >> 8)
-            target[place + 1] = UInt8(truncatingIfNeeded: high)
-            target[place + 2] = UInt8(truncatingIfNeeded: low >> 8)
-            target[place + 3] = UInt8(truncatingIfNeeded: low)
-            index += 3
-            place += 4
-        }
+        Base64Blocks.encode(bytes.extracting(first: whole), appendingTo: &output)
         guard whole < bytes.count else { return }
-        let group = UInt32(bytes[whole]) << 16 | (whole + 1 < bytes.count ? UInt32(bytes[whole + 1]) << 8 : 0)
-        target[place] = character(group >> 18)
-        target[place + 1] = character(group >> 12)
-        if whole + 1 < bytes.count { target[place + 2] = character(group >> 6) }
+        let second = whole + 1 < bytes.count ? bytes[whole + 1] : 0
+        let last = [bytes[whole], second, 0]
+        Base64Blocks.encode(last.span, appendingTo: &output)
+        output[output.count - 1] = pad
+        if whole + 1 == bytes.count { output[output.count - 2] = pad }
     }
 
     /// Characters needed for `count` bytes.
@@ -56,27 +47,56 @@ package enum Base64 {
     package static func decode(_ text: Span<UInt8>, into output: inout [UInt8]) -> Bool {
         output.removeAll(keepingCapacity: true)
         guard text.count % 4 == 0 else { return false }
-        if text.isEmpty { return true }
-        var padding = 0
-        if text[text.count - 1] == 0x3D { padding = text[text.count - 2] == 0x3D ? 2 : 1 }
-        let body = text.count - (padding == 0 ? 0 : 4)
-        output.append(contentsOf: repeatElement(0, count: body / 4 * 3))
-        guard decode(text, count: body, into: output.mutableSpan) else { return false }
-        let index = body
-        guard padding > 0 else { return true }
-        let first = table[Int(text[index])]
-        let second = table[Int(text[index + 1])]
-        guard (first | second) & 0x80 == 0 else { return false }
-        if padding == 2 {
-            guard second & 0x0F == 0 else { return false }
-            output.append(first << 2 | second >> 4)
+        let body = bodyCount(text)
+        if body >= longCount {
+            guard Base64Blocks.decode(text.extracting(first: body), appendingTo: &output) == body else { return false }
         } else {
-            let third = table[Int(text[index + 2])]
-            guard third & 0x80 == 0, third & 0x03 == 0 else { return false }
-            output.append(first << 2 | second >> 4)
-            output.append(second << 4 | third >> 2)
+            output.append(contentsOf: repeatElement(0, count: body / 4 * 3))
+            guard decode(text, count: body, into: output.mutableSpan) else { return false }
         }
+        guard body < text.count else { return true }
+        guard let last = lastBytes(text.extracting(body...)) else { return false }
+        output.append(last.first)
+        if let second = last.second { output.append(second) }
         return true
+    }
+
+    /// Decodes a text where it lies, as far as it is base64: all of it, or its whole groups up to the first character
+    /// that is none.
+    ///
+    /// * `text`: Where the characters are; from the first that is not read on they stay.
+    /// * `place`: Where the bytes come to stand, not behind the beginning of the text.
+    /// - Returns: The number of characters read, and of bytes that they gave.
+    package static func decode(
+        _ text: Range<Int>, of bytes: inout [UInt8], to place: Int
+    ) -> (read: Int, written: Int) {
+        let body = text.count % 4 == 0 ? bodyCount(bytes.span.extracting(text)) : text.count / 4 * 4
+        var target = bytes.mutableSpan
+        let read = Base64Blocks.decode(text.lowerBound..<text.lowerBound + body, of: &target, to: place)
+        let written = read / 4 * 3
+        guard read == body, body < text.count, text.count % 4 == 0 else { return (read, written) }
+        guard let last = lastBytes(bytes.span.extracting(text.lowerBound + body..<text.upperBound)) else {
+            return (read, written)
+        }
+        bytes[place + written] = last.first
+        guard let second = last.second else { return (text.count, written + 1) }
+        bytes[place + written + 1] = second
+        return (text.count, written + 2)
+    }
+
+    /// How many characters stand before a padded group, of a text of whole groups.
+    private static func bodyCount(_ text: Span<UInt8>) -> Int {
+        text.isEmpty || text[text.count - 1] != pad ? text.count : text.count - 4
+    }
+
+    /// The one or two bytes of a padded group; nil unless the bits behind them are zero.
+    private static func lastBytes(_ group: Span<UInt8>) -> (first: UInt8, second: UInt8?)? {
+        let (first, second) = (table[Int(group[0])], table[Int(group[1])])
+        guard (first | second) & 0x80 == 0 else { return nil }
+        if group[2] == pad { return second & 0x0F == 0 ? (first << 2 | second >> 4, nil) : nil }
+        let third = table[Int(group[2])]
+        guard third & 0x83 == 0 else { return nil }
+        return (first << 2 | second >> 4, second << 4 | third >> 2)
     }
 
     /// Spells `count` characters, whole groups without padding; false when one is outside the alphabet.
@@ -98,28 +118,10 @@ package enum Base64 {
         return seen & 0x80 == 0
     }
 
-    /// The two characters for every 12 bits, the first in the upper half.
-    private static let pairs: [UInt16] = (0..<4096).map { bits in
-        UInt16(character(UInt32(bits) >> 6)) << 8 | UInt16(character(UInt32(bits)))
-    }
-
-    private static func character(_ bits: UInt32) -> UInt8 {
-        let value = UInt8(truncatingIfNeeded: bits & 63)
-        switch value {
-        case 0..<26: return 0x41 + value
-        case 26..<52: return 0x47 + value
-        case 52..<62: return value - 4
-        case 62: return 0x2B
-        default: return 0x2F
-        }
-    }
-
     /// The value of every byte; 0x80 for those outside the alphabet.
     private static let table: [UInt8] = {
         var table = [UInt8](repeating: 0x80, count: 256)
-        for value in 0..<64 {
-            table[Int(character(UInt32(value)))] = UInt8(value)
-        }
+        for (value, character) in Base64Blocks.alphabet.enumerated() { table[Int(character)] = UInt8(value) }
         return table
     }()
 }

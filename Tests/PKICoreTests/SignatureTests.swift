@@ -135,4 +135,75 @@ import VaultTestSupport
         let nowhere = folder.appending("no").appending(component: "file").text
         #expect(failure { try ResultFile.write([], to: nowhere, replacing: true, access: .owner) } == .pathNotFound)
     }
+
+    /// A wish to stop that is seen after some looks.
+    private final class StopsAfter: Cancellation {
+        private let left: Locked<Int>
+
+        init(_ looks: Int) { left = Locked(looks) }
+
+        func check() throws(Interruption) {
+            let isOver = left.withLock { left in
+                left -= 1
+                return left < 0
+            }
+            if isOver { throw Interruption(signal: 2) }
+        }
+    }
+
+    @Test(arguments: [0, 1, 3])
+    func `hashing a long file stops between two pieces`(looks: Int) throws {
+        try put([UInt8](repeating: 7, count: 2_000_000), "long")
+        let signature = try DetachedSignature.sign([1], with: alice.signing)
+        let signers = try identities.signers(contacts: [], own: ["alice"])
+        func code(_ body: (any File, any Cancellation) throws -> Void) throws -> PKIError.Code? {
+            let file = try LinuxFileSystem().openFile(folder.appending("long"))
+            return failure { try body(file, StopsAfter(looks)) }
+        }
+        #expect(
+            try code { file, stop in
+                _ = try DetachedSignature.sign(reading: file, name: "long", with: alice.signing, cancellation: stop)
+            } == .cancelled)
+        #expect(
+            try code { file, stop in
+                _ = try signature.verify(reading: file, name: "long", signers: signers, cancellation: stop)
+            } == .cancelled)
+    }
+
+    @Test func `scanning a folder and comparing it stop between two files`() throws {
+        for number in 0..<9 { try put([1], "folder/\(number % 3)/\(number)") }
+        let path = folder.appending("folder").text
+        let manifest = try FolderManifest(scanning: path)
+        #expect(manifest.entries.count == 9)
+        for looks in [0, 5, 11] {
+            let stopped = failure {
+                _ = try FolderManifest(scanning: path, excluding: [], cancellation: StopsAfter(looks))
+            }
+            #expect(stopped == .cancelled)
+            let compared = failure {
+                _ = try manifest.differences(from: path, excluding: [], cancellation: StopsAfter(looks))
+            }
+            #expect(compared == .cancelled)
+        }
+    }
+
+    @Test func `a cancelled task signs, verifies and scans nothing`() async throws {
+        try put([1, 2, 3], "folder/file")
+        let (file, scanned) = (folder.appending("folder/file").text, folder.appending("folder").text)
+        let signature = try DetachedSignature.sign([1], with: alice.signing)
+        let signers = try identities.signers(contacts: [], own: ["alice"])
+        let key = alice.signing
+        let manifest = try FolderManifest(scanning: scanned)
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return [
+                failure { _ = try DetachedSignature.sign(file: file, with: key) },
+                failure { _ = try signature.verify(file: file, signers: signers) },
+                failure { _ = try FolderManifest(scanning: scanned) },
+                failure { _ = try manifest.differences(from: scanned) },
+            ]
+        }
+        task.cancel()
+        #expect(await task.value == [.cancelled, .cancelled, .cancelled, .cancelled])
+    }
 }

@@ -21,6 +21,25 @@ struct PkiTests {
         #expect((try? LinuxFileSystem().openDirectory(tool.folder.path.appending("home/.sg-send"))) == nil)
     }
 
+    @Test("a signal ends signing and verifying with 130, of a file and of a folder, and nothing is written")
+    func interruptedSigning() async throws {
+        let tool = try Tool()
+        try ScriptVectors(tool: tool).keyStore("alice", in: Array("home/.sg-send".utf8))
+        tool.environment["SG_SEND_PASSPHRASE"] = Array("correct horse battery staple".utf8)
+        try tool.write([1, 2, 3], to: "folder/f")
+        #expect(await tool.run("pki", "sign", "folder/f", "-o", "f.sig").code == 0)
+        #expect(await tool.run("pki", "sign", "--manifest", "folder").code == 0)
+        tool.cancellation = Stopped()
+        for line in [
+            ["sign", "folder/f", "-o", "new.sig"], ["sign", "--manifest", "folder", "-o", "new"],
+            ["verify", "folder/f", "f.sig"], ["verify", "--manifest", "folder"],
+        ] {
+            #expect(await tool.run((["pki"] + line).map { Array($0.utf8) }).code == 130, "\(line)")
+        }
+        let names = try tool.folder.open().entries().map { String(decoding: $0.name, as: UTF8.self) }
+        #expect(!names.contains { $0.contains("new") })
+    }
+
     @Test("no verb shows a passphrase or a private key, however much it is asked to tell")
     func secrecy() async throws {
         let tool = try Tool()

@@ -111,6 +111,8 @@ def seeds():
         'ignore': ignores + [b'*.log\n!a.log\nd/\0d/a.log', b'/**[!b-a]/\0a/b'],
         'path': [row['path'].encode() for row in rules['path_guard'] + extra['paths'][:100]],
         'pem': pems,
+        'base64': [base64.b64encode(data) for data in plain + [b'f', b'fo', bytes(601)]]
+        + [b'Zh==', b'Zm9=', b'====', b'Zg==Zg==', b'Z=g=', b'Zm9v\nYmFy', b'-_-_', b'Zm9vYmFy\x80m9v'],
         'config': [document({'my_branch_id': 'branch-clone-00112233445566aa', 'mode': None, 'sparse': False,
                              'last_remote_head': OBJECT, 'remote_heads_file': True, 'scope_paths': ['a'],
                              'shallow_boundaries': [OBJECT]}), b'{}', document({'mode': 'read_only', 'x': 1})],

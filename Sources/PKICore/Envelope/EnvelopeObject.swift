@@ -3,21 +3,29 @@ internal import VaultFormat
 
 /// The text of an envelope under construction, spelled as the reference does: base64 of `{"v": 2, "w": "…"}`.
 ///
-/// Everything goes piece by piece through both layers of base64, so that a large message is held twice: as it was
-/// given, and as the text that comes out.
+/// Everything goes piece by piece through both layers of base64, and with an output away from here.
 struct EnvelopeObject {
     private var text: [UInt8] = []
     private var outer = Base64Stream()
     private var isEmpty = true
+    private let output: PieceOutput?
+    /// How many bytes the output has taken.
+    private var takenCount = 0
 
-    /// Bytes of plaintext at once: whole groups of both layers of base64, and few enough for the processor's cache.
-    private static let pieceCount = 9 << 12
+    /// Bytes of text that the output is given at once.
+    private static let outputCount = 1 << 18
 
-    /// * `count`: About how many bytes the object will have.
-    init(reserving count: Int) {
-        text.reserveCapacity(Base64.encodedCount(count))
+    /// * `plaintextCount`: About how many bytes will be encrypted; room for them is kept.
+    /// * `output`: Takes the text; without one it is what ``finish()`` gives.
+    init(reserving plaintextCount: Int, output: PieceOutput?) {
+        self.output = output
+        text.reserveCapacity(
+            output == nil ? Base64.encodedCount(Base64.encodedCount(plaintextCount) + 4096) : Self.outputCount * 3 / 2)
         put("{")
     }
+
+    /// How many bytes the text has so far.
+    var count: Int { takenCount + text.count }
 
     mutating func add(_ name: StaticString, number: Int) {
         begin(name)
@@ -38,7 +46,7 @@ struct EnvelopeObject {
     ///
     /// * `observe`: Sees the bytes of the member, before base64.
     mutating func add(
-        _ name: StaticString, encrypting plaintext: [UInt8], key: borrowing SecretBytes, iv: [UInt8],
+        _ name: StaticString, encrypting message: Message, key: borrowing SecretBytes, iv: [UInt8],
         observe: (Span<UInt8>) throws(PKIError) -> Void
     ) throws(PKIError) {
         let sealer = try crypto("encrypting") { () throws(CryptoError) in
@@ -48,11 +56,9 @@ struct EnvelopeObject {
         put("\"")
         var inner = Base64Stream()
         var (piece, characters): ([UInt8], [UInt8]) = ([], [])
-        var start = 0
-        while start < plaintext.count {
-            let end = min(start + Self.pieceCount, plaintext.count)
+        try message.forEachPiece { (plaintext) throws(PKIError) in
             do throws(CryptoError) {
-                try sealer.update(plaintext.span.extracting(start..<end), into: &piece)
+                try sealer.update(plaintext, into: &piece)
             } catch {
                 throw PKIError(.internalError, "encrypting failed", cause: error)
             }
@@ -60,7 +66,7 @@ struct EnvelopeObject {
             characters.removeAll(keepingCapacity: true)
             inner.append(piece.span, to: &characters)
             put(characters.span)
-            start = end
+            try flush()
         }
         let tag = try crypto("encrypting") { () throws(CryptoError) in try sealer.finish() }
         try observe(tag.span)
@@ -71,13 +77,26 @@ struct EnvelopeObject {
         put("\"")
     }
 
-    /// Ends the object and gives the whole text; to be called once.
+    /// Ends the object and gives the text, as far as no output has taken it; to be called once.
     /// - Throws: `refused` above the limit.
     mutating func finish() throws(PKIError) -> [UInt8] {
         put("}")
         outer.finish(to: &text)
-        guard text.count <= SealedEnvelope.maximumEnvelopeCount else { throw SealedEnvelope.tooLarge() }
-        return text
+        guard count <= SealedEnvelope.maximumEnvelopeCount else { throw SealedEnvelope.tooLarge() }
+        guard let output else { return text }
+        takenCount += text.count
+        try output.take(text)
+        text = []
+        return []
+    }
+
+    /// Gives the output what is there, when it is enough.
+    private mutating func flush() throws(PKIError) {
+        guard let output, text.count >= Self.outputCount else { return }
+        takenCount += text.count
+        try output.take(text)
+        text = []
+        text.reserveCapacity(Self.outputCount * 3 / 2)
     }
 
     private mutating func begin(_ name: StaticString) {
@@ -95,34 +114,5 @@ struct EnvelopeObject {
     private mutating func put(_ literal: StaticString) {
         let bytes = Array(literal.description.utf8)
         put(bytes.span)
-    }
-}
-
-/// Base64 of bytes that come in pieces.
-struct Base64Stream {
-    /// What is left of a group: up to two bytes.
-    private var rest: [UInt8] = []
-
-    /// Appends the characters of all whole groups.
-    mutating func append(_ bytes: Span<UInt8>, to output: inout [UInt8]) {
-        var start = 0
-        if !rest.isEmpty {
-            while rest.count < 3, start < bytes.count {
-                rest.append(bytes[start])
-                start += 1
-            }
-            guard rest.count == 3 else { return }
-            Base64.append(rest.span, to: &output)
-            rest.removeAll(keepingCapacity: true)
-        }
-        let end = bytes.count - (bytes.count - start) % 3
-        Base64.append(bytes.extracting(start..<end), to: &output)
-        for index in end..<bytes.count { rest.append(bytes[index]) }
-    }
-
-    /// Appends the characters of the last group, padded.
-    mutating func finish(to output: inout [UInt8]) {
-        Base64.append(rest.span, to: &output)
-        rest.removeAll(keepingCapacity: true)
     }
 }

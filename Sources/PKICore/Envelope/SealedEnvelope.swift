@@ -1,9 +1,10 @@
 internal import VaultCrypto
 internal import VaultFormat
+package import VaultSystem
 
 /// Messages that only the owner of a private key can read (08-pki §9, `docs/pki-format.md`).
 ///
-/// A message is held in memory as a whole, and base64 twice makes the text 16/9 of it.
+/// A message is opened in memory as a whole, and base64 twice makes the text 16/9 of it.
 public enum SealedEnvelope {
     /// The most bytes of an envelope that are read or written: 256 MiB.
     public static let maximumEnvelopeCount = 256 << 20
@@ -18,7 +19,7 @@ public enum SealedEnvelope {
     public static func seal(
         _ plaintext: [UInt8], to recipient: EncryptionPublicKey, signer: SigningPrivateKey? = nil
     ) throws(PKIError) -> [UInt8] {
-        try VersionedEnvelope.seal(plaintext, to: recipient, signer: signer)
+        try seal(.bytes(plaintext), to: .one(recipient), signer: signer)
     }
 
     /// Seals a message to several recipients, each of whom sees the fingerprints of the others.
@@ -29,13 +30,58 @@ public enum SealedEnvelope {
     public static func seal(
         _ plaintext: [UInt8], toAll recipients: [EncryptionPublicKey], signer: SigningPrivateKey? = nil
     ) throws(PKIError) -> [UInt8] {
-        try SealedMessage.seal(plaintext, to: recipients, signer: signer)
+        try seal(.bytes(plaintext), to: .several(recipients), signer: signer)
+    }
+
+    /// Whom a message is sealed to, and so the form that it gets.
+    package enum Addressee {
+        /// Version 2.
+        case one(EncryptionPublicKey)
+        /// Sealed.
+        case several([EncryptionPublicKey])
+    }
+
+    package static func seal(
+        _ message: Message, to addressee: Addressee, signer: SigningPrivateKey?
+    ) throws(PKIError) -> [UInt8] {
+        guard message.expectedCount <= maximumPlaintextCount else { throw tooLarge() }
+        var object = EnvelopeObject(reserving: message.expectedCount, output: nil)
+        try seal(message, to: addressee, signer: signer, as: &object)
+        return try object.finish()
+    }
+
+    /// Seals a message into a file, of which nothing is of use unless this returns; its number of bytes.
+    ///
+    /// The file is written on a second thread, a piece at a time.
+    package static func seal(
+        _ message: Message, to addressee: Addressee, signer: SigningPrivateKey?, writingTo file: any File, name: String
+    ) throws(PKIError) -> Int {
+        guard message.expectedCount <= maximumPlaintextCount else { throw tooLarge() }
+        return try PieceOutput.run(to: file, name: name) { (output) throws(PKIError) in
+            var object = EnvelopeObject(reserving: 0, output: output)
+            try seal(message, to: addressee, signer: signer, as: &object)
+            _ = try object.finish()
+            return object.count
+        }
+    }
+
+    private static func seal(
+        _ message: Message, to addressee: Addressee, signer: SigningPrivateKey?, as object: inout EnvelopeObject
+    ) throws(PKIError) {
+        switch addressee {
+        case .one(let recipient): try VersionedEnvelope.seal(message, to: recipient, signer: signer, as: &object)
+        case .several(let recipients): try SealedMessage.seal(message, to: recipients, signer: signer, as: &object)
+        }
     }
 
     /// What an envelope says of itself, without a key.
     /// - Throws: `objectCorrupt`, `formatUnsupported`, `refused` above the limit.
-    public static func summary(of bytes: [UInt8]) throws(PKIError) -> EnvelopeSummary {
-        let text = try EnvelopeText(bytes)
+    public static func summary(of bytes: consuming [UInt8]) throws(PKIError) -> EnvelopeSummary {
+        try summary(of: try EnvelopeText(bytes))
+    }
+
+    /// What an envelope that was read says of itself.
+    package static func summary(of text: borrowing EnvelopeText) throws(PKIError) -> EnvelopeSummary {
         let form = try form(of: text.value)
         let recipients = form == .sealed ? try SealedMessage(text).recipients.compactMap(\.fingerprint) : []
         return EnvelopeSummary(form: form, recipients: recipients, claimedSigner: text.value["f"]?.text)
@@ -43,15 +89,22 @@ public enum SealedEnvelope {
 
     /// Opens an envelope of any form and looks at its signature.
     ///
+    /// * `bytes`: Given away, they are not copied.
     /// - Throws: `decryptFailed` when it is not for this key or was changed, without telling which;
     ///   `objectCorrupt` when it is no envelope; `formatUnsupported` for another version; `refused` above the limit.
     ///   A bad signature is no error here but in ``OpenedEnvelope/plaintext()``.
     public static func open(
-        _ bytes: [UInt8], with key: EncryptionPrivateKey, signers: KnownSigners
+        _ bytes: consuming [UInt8], with key: EncryptionPrivateKey, signers: KnownSigners
     ) throws(PKIError) -> OpenedEnvelope {
-        let text = try EnvelopeText(bytes)
+        try open(try EnvelopeText(bytes), with: key, signers: signers)
+    }
+
+    /// The same for an envelope that was read.
+    package static func open(
+        _ text: consuming EnvelopeText, with key: EncryptionPrivateKey, signers: KnownSigners
+    ) throws(PKIError) -> OpenedEnvelope {
         switch try form(of: text.value) {
-        case .sealed: return try SealedMessage(text).open(with: key, signers: signers)
+        case .sealed: return try SealedMessage.open(text, with: key, signers: signers)
         case .version1: return try VersionedEnvelope.open(text, .version1, with: key, signers: signers)
         case .version2: return try VersionedEnvelope.open(text, .version2, with: key, signers: signers)
         }
@@ -70,10 +123,6 @@ public enum SealedEnvelope {
         case nil: throw PKIError(.objectCorrupt, "the envelope has no version")
         default: throw PKIError(.formatUnsupported, "this version of an envelope is not supported")
         }
-    }
-
-    static func checkSize(_ plaintext: [UInt8]) throws(PKIError) {
-        guard plaintext.count <= maximumPlaintextCount else { throw tooLarge() }
     }
 
     static func tooLarge() -> PKIError {
@@ -119,40 +168,13 @@ public enum SealedEnvelope {
     ///
     /// * `observe`: Sees the bytes of the ciphertext and the tag; what it learns is of use only when this returns.
     static func decrypt(
-        _ ciphertext: CiphertextText, iv: [UInt8], key: borrowing SecretBytes,
+        _ ciphertext: consuming CiphertextText, iv: [UInt8], key: borrowing SecretBytes,
         observe: (Span<UInt8>) throws(PKIError) -> Void
     ) throws(PKIError) -> [UInt8] {
-        let bodyCount = ciphertext.count - AESGCM.tagCount
-        guard iv.count == AESGCM.ivCount, bodyCount >= 0 else { throw cannotOpen() }
+        guard iv.count == AESGCM.ivCount else { throw cannotOpen() }
         let opener = try crypto("decrypting") { () throws(CryptoError) in
             try key.withBytes { key throws(CryptoError) in try AESGCM(key: key).makeOpener(iv: iv.span) }
         }
-        var (plaintext, piece, tag): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
-        plaintext.reserveCapacity(bodyCount)
-        do throws(PKIError) {
-            try ciphertext.forEachPiece { (bytes) throws(PKIError) in
-                try observe(bytes)
-                let count = min(bytes.count, bodyCount - plaintext.count)
-                try decrypting { () throws(CryptoError) in
-                    try opener.update(bytes.extracting(first: count), into: &piece)
-                }
-                plaintext += piece
-                tag.append(copying: bytes.extracting(droppingFirst: count))
-            }
-            try decrypting { () throws(CryptoError) in try opener.finish(tag: tag.span) }
-        } catch {
-            // Nobody vouches for what came out so far.
-            plaintext.wipe()
-            throw error
-        }
-        return plaintext
-    }
-
-    private static func decrypting(_ body: () throws(CryptoError) -> Void) throws(PKIError) {
-        do throws(CryptoError) {
-            try body()
-        } catch {
-            throw cannotOpen()
-        }
+        return try ciphertext.decrypt(with: opener, observe: observe)
     }
 }

@@ -30,19 +30,18 @@ struct SealedMessage {
 
     let recipients: [Recipient]
     let iv: [UInt8]
-    let ciphertext: CiphertextText
     let code: [UInt8]
     /// Both or neither.
     let signature: (signer: String, bytes: [UInt8])?
 
     /// The parts of a parsed object.
     /// - Throws: `objectCorrupt`.
-    init(_ text: EnvelopeText) throws(PKIError) {
+    init(_ text: borrowing EnvelopeText) throws(PKIError) {
         let value = text.value
         let damaged = PKIError(.objectCorrupt, "the sealed message is damaged")
         guard let items = value["r"]?.items, (1...PKILimits.recipients).contains(items.count),
             let iv = EnvelopeText.bytes(value, "i"), iv.count == AESGCM.ivCount,
-            let ciphertext = text.ciphertext, ciphertext.count >= AESGCM.tagCount,
+            let count = text.ciphertextCount, count >= AESGCM.tagCount,
             let code = EnvelopeText.bytes(value, "h"), code.count == HMACSHA256.tagCount
         else { throw damaged }
         var recipients: [Recipient] = []
@@ -62,14 +61,12 @@ struct SealedMessage {
         }
         self.recipients = recipients
         self.iv = iv
-        self.ciphertext = ciphertext
         self.code = code
     }
 
     static func seal(
-        _ plaintext: [UInt8], to keys: [EncryptionPublicKey], signer: SigningPrivateKey?
-    ) throws(PKIError) -> [UInt8] {
-        try SealedEnvelope.checkSize(plaintext)
+        _ message: Message, to keys: [EncryptionPublicKey], signer: SigningPrivateKey?, as object: inout EnvelopeObject
+    ) throws(PKIError) {
         var seen: Set<[UInt8]> = []
         let keys = keys.filter { seen.insert($0.subjectPublicKeyInfo).inserted }
         guard (1...PKILimits.recipients).contains(keys.count) else {
@@ -86,17 +83,16 @@ struct SealedMessage {
         let name = signer?.publicKey.fingerprint.text
         let code = try headerCode(contentKey, recipients, iv: iv, signer: name)
 
-        var object = EnvelopeObject(reserving: Base64.encodedCount(plaintext.count) + 1024 * keys.count + 512)
         object.add("sealed", number: Int(version))
         object.add("r", .array(recipients.map(\.json)))
         object.add("i", base64: iv)
         guard let signer, let name else {
-            try object.add("c", encrypting: plaintext, key: payloadKey, iv: iv) { _ in }
+            try object.add("c", encrypting: message, key: payloadKey, iv: iv) { _ in }
             object.add("h", base64: code)
-            return try object.finish()
+            return
         }
         var hash = try CiphertextHash()
-        try object.add("c", encrypting: plaintext, key: payloadKey, iv: iv) { (bytes) throws(PKIError) in
+        try object.add("c", encrypting: message, key: payloadKey, iv: iv) { (bytes) throws(PKIError) in
             try hash.add(bytes)
         }
         let digest = try signedDigest(
@@ -104,10 +100,19 @@ struct SealedMessage {
         object.add("h", base64: code)
         object.add("f", .string(name))
         object.add("sf", base64: try signer.sign(digest: digest))
-        return try object.finish()
     }
 
-    func open(with key: EncryptionPrivateKey, signers: KnownSigners) throws(PKIError) -> OpenedEnvelope {
+    static func open(
+        _ text: consuming EnvelopeText, with key: EncryptionPrivateKey, signers: KnownSigners
+    ) throws(PKIError) -> OpenedEnvelope {
+        let message = try SealedMessage(text)
+        guard let ciphertext = text.takeCiphertext() else { throw SealedEnvelope.cannotOpen() }
+        return try message.open(ciphertext, with: key, signers: signers)
+    }
+
+    private func open(
+        _ ciphertext: consuming CiphertextText, with key: EncryptionPrivateKey, signers: KnownSigners
+    ) throws(PKIError) -> OpenedEnvelope {
         let own = try Self.keyHash(key.publicKey)
         guard let recipient = recipients.first(where: { $0.keyHash == own }) else {
             throw PKIError(

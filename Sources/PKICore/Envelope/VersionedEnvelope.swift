@@ -8,22 +8,21 @@ enum VersionedEnvelope {
     private static let writtenVersion: UInt8 = 2
 
     static func seal(
-        _ plaintext: [UInt8], to recipient: EncryptionPublicKey, signer: SigningPrivateKey?
-    ) throws(PKIError) -> [UInt8] {
-        try SealedEnvelope.checkSize(plaintext)
+        _ message: Message, to recipient: EncryptionPublicKey, signer: SigningPrivateKey?,
+        as object: inout EnvelopeObject
+    ) throws(PKIError) {
         let key = try SealedEnvelope.contentKey()
         let wrapped = try SealedEnvelope.wrap(key, to: recipient)
         let iv = try SealedEnvelope.randomBytes(AESGCM.ivCount)
-        var object = EnvelopeObject(reserving: Base64.encodedCount(plaintext.count) + 2048)
         object.add("v", number: Int(writtenVersion))
         object.add("w", base64: wrapped)
         object.add("i", base64: iv)
         guard let signer else {
-            try object.add("c", encrypting: plaintext, key: key, iv: iv) { _ in }
-            return try object.finish()
+            try object.add("c", encrypting: message, key: key, iv: iv) { _ in }
+            return
         }
         var hash = try CiphertextHash()
-        try object.add("c", encrypting: plaintext, key: key, iv: iv) { (bytes) throws(PKIError) in
+        try object.add("c", encrypting: message, key: key, iv: iv) { (bytes) throws(PKIError) in
             try hash.add(bytes)
         }
         let digest = try hash.finish()
@@ -34,16 +33,16 @@ enum VersionedEnvelope {
         object.add("s", base64: try signer.sign(digest: digest))
         object.add("f", .string(name))
         object.add("sf", base64: try signer.sign(digest: whole))
-        return try object.finish()
     }
 
     static func open(
-        _ text: EnvelopeText, _ form: EnvelopeForm, with key: EncryptionPrivateKey, signers: KnownSigners
+        _ text: consuming EnvelopeText, _ form: EnvelopeForm, with key: EncryptionPrivateKey, signers: KnownSigners
     ) throws(PKIError) -> OpenedEnvelope {
         let value = text.value
-        guard let wrapped = EnvelopeText.bytes(value, "w"), let iv = EnvelopeText.bytes(value, "i"),
-            let ciphertext = text.ciphertext
-        else { throw SealedEnvelope.cannotOpen() }
+        guard let wrapped = EnvelopeText.bytes(value, "w"), let iv = EnvelopeText.bytes(value, "i") else {
+            throw SealedEnvelope.cannotOpen()
+        }
+        guard let ciphertext = text.takeCiphertext() else { throw SealedEnvelope.cannotOpen() }
         let signature = try SignatureMembers(value)
         let contentKey = try SealedEnvelope.unwrap(wrapped, with: key)
         let known = signature.flatMap { signers[$0.signer] }

@@ -50,15 +50,17 @@ public struct DetachedSignature: Sendable, Equatable {
     }
 
     /// Signs a file of any length, read once.
+    /// - Throws: `cancelled` when the task is cancelled meanwhile; an I/O error.
     public static func sign(file path: String, with key: SigningPrivateKey) throws(PKIError) -> DetachedSignature {
-        try sign(digest: try FileDigest.ofFile(FilePath(path)), with: key)
+        try sign(digest: try FileDigest.ofFile(FilePath(path), cancellation: NoCancellation()), with: key)
     }
 
     /// Signs everything from the position of an open file to its end.
     package static func sign(
-        reading file: any File, name: String, with key: SigningPrivateKey
+        reading file: any File, name: String, with key: SigningPrivateKey,
+        cancellation: any Cancellation = NoCancellation()
     ) throws(PKIError) -> DetachedSignature {
-        try sign(digest: try FileDigest.of(file, name: name), with: key)
+        try sign(digest: try FileDigest.of(file, name: name, cancellation: cancellation), with: key)
     }
 
     private static func sign(digest: [UInt8], with key: SigningPrivateKey) throws(PKIError) -> DetachedSignature {
@@ -72,16 +74,21 @@ public struct DetachedSignature: Sendable, Equatable {
     }
 
     /// What the signature is worth for a file of any length, read once.
-    /// - Throws: `pathNotFound` or an I/O error; an absent file is no invalid one.
+    /// - Throws: `pathNotFound` or an I/O error, as an absent file is no invalid one; `cancelled` when the task is
+    ///   cancelled meanwhile.
     public func verify(file path: String, signers: KnownSigners) throws(PKIError) -> SignatureVerdict {
-        try verdict(signers) { () throws(PKIError) in try FileDigest.ofFile(FilePath(path)) }
+        try verdict(signers) { () throws(PKIError) in
+            try FileDigest.ofFile(FilePath(path), cancellation: NoCancellation())
+        }
     }
 
     /// What the signature is worth for everything from the position of an open file to its end.
     package func verify(
-        reading file: any File, name: String, signers: KnownSigners
+        reading file: any File, name: String, signers: KnownSigners, cancellation: any Cancellation = NoCancellation()
     ) throws(PKIError) -> SignatureVerdict {
-        try verdict(signers) { () throws(PKIError) in try FileDigest.of(file, name: name) }
+        try verdict(signers) { () throws(PKIError) in
+            try FileDigest.of(file, name: name, cancellation: cancellation)
+        }
     }
 
     private func verdict(

@@ -7,17 +7,18 @@ enum FileDigest {
     private static let pieceCount = 1 << 18
 
     /// Of a file named by a person; links are followed.
-    static func ofFile(_ path: FilePath) throws(PKIError) -> [UInt8] {
+    static func ofFile(_ path: FilePath, cancellation: any Cancellation) throws(PKIError) -> [UInt8] {
         let file = try attempt("cannot read \(path.text)", path: path) { () throws(Errno) in
             let file = try LinuxFileSystem().openFile(path)
             guard try file.status().kind != .directory else { throw Errno.isADirectory }
             return file
         }
-        return try of(file, name: path.text)
+        return try of(file, name: path.text, cancellation: cancellation)
     }
 
     /// Of everything from the position of an open file to its end.
-    static func of(_ file: any File, name: String) throws(PKIError) -> [UInt8] {
+    /// - Throws: `cancelled` soon after somebody wishes to stop; an I/O error.
+    static func of(_ file: any File, name: String, cancellation: any Cancellation) throws(PKIError) -> [UInt8] {
         var piece = [UInt8](repeating: 0, count: pieceCount)
         var hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
         while true {
@@ -29,6 +30,7 @@ enum FileDigest {
                 throw PKIError.io(error, "cannot read \(name)")
             }
             guard count > 0 else { break }
+            try checkStop(cancellation)
             do throws(CryptoError) {
                 try hash.update(piece.span.extracting(first: count))
             } catch {

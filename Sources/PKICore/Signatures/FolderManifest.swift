@@ -1,5 +1,5 @@
 internal import VaultFormat
-internal import VaultSystem
+package import VaultSystem
 
 /// The SHA-256 of every file in a folder and below, to be signed as one (`docs/pki-format.md`).
 ///
@@ -26,17 +26,26 @@ public struct FolderManifest: Sendable, Equatable {
     ///
     /// * `path`: The folder.
     /// * `excluded`: Paths below the folder that are left out, for a manifest that lies in it.
-    /// - Throws: `refused` for a symbolic link, a device or the like, which a digest cannot stand for; an I/O error.
+    /// - Throws: `refused` for a symbolic link, a device or the like, which a digest cannot stand for; `cancelled` when
+    ///   the task is cancelled meanwhile; an I/O error.
     public init(scanning path: String, excluding excluded: [[UInt8]] = []) throws(PKIError) {
+        try self.init(scanning: path, excluding: excluded, cancellation: NoCancellation())
+    }
+
+    /// The same, which somebody can stop.
+    package init(
+        scanning path: String, excluding excluded: [[UInt8]], cancellation: any Cancellation
+    ) throws(PKIError) {
         var entries: [Entry] = []
-        let walk = FolderWalk(excluded: Set(excluded))
+        let walk = FolderWalk(excluded: Set(excluded), cancellation: cancellation)
         try walk.run(path) { (item) throws(PKIError) in
             guard let file = item.file else {
                 throw PKIError(
                     .refused, "\(item.name) is no regular file, and a manifest holds no other",
                     hint: "remove it, or sign the files one by one")
             }
-            entries.append(Entry(path: item.path, sha256: try FileDigest.of(file, name: item.name)))
+            entries.append(
+                Entry(path: item.path, sha256: try FileDigest.of(file, name: item.name, cancellation: cancellation)))
         }
         self.entries = entries.sorted { $0.path.lexicographicallyPrecedes($1.path) }
     }
@@ -88,20 +97,28 @@ public struct FolderManifest: Sendable, Equatable {
     }
 
     /// Compares a folder with the manifest: every file is read, and files that are not in it are found too.
+    /// - Throws: `cancelled` when the task is cancelled meanwhile; an I/O error.
     public func differences(
         from path: String, excluding excluded: [[UInt8]] = []
+    ) throws(PKIError) -> ManifestDifferences {
+        try differences(from: path, excluding: excluded, cancellation: NoCancellation())
+    }
+
+    /// The same, which somebody can stop.
+    package func differences(
+        from path: String, excluding excluded: [[UInt8]], cancellation: any Cancellation
     ) throws(PKIError) -> ManifestDifferences {
         var wanted: [[UInt8]: [UInt8]] = [:]
         for entry in entries { wanted[entry.path] = entry.sha256 }
         var (changed, unexpected): ([[UInt8]], [[UInt8]]) = ([], [])
-        try FolderWalk(excluded: Set(excluded)).run(path) { (item) throws(PKIError) in
+        try FolderWalk(excluded: Set(excluded), cancellation: cancellation).run(path) { (item) throws(PKIError) in
             guard let digest = wanted.removeValue(forKey: item.path) else {
                 unexpected.append(item.path)
                 return
             }
             let isSame: Bool =
                 if let file = item.file {
-                    try FileDigest.of(file, name: item.name) == digest
+                    try FileDigest.of(file, name: item.name, cancellation: cancellation) == digest
                 } else {
                     false
                 }

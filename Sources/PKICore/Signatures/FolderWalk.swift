@@ -4,6 +4,7 @@ internal import VaultSystem
 struct FolderWalk {
     /// Paths below the folder that are not visited.
     let excluded: Set<[UInt8]>
+    let cancellation: any Cancellation
 
     /// What was found.
     struct Item {
@@ -16,6 +17,7 @@ struct FolderWalk {
     }
 
     /// Visits one after the other, in no particular order.
+    /// - Throws: `cancelled` soon after somebody wishes to stop; an I/O error; what `visit` throws.
     func run(_ path: String, _ visit: (Item) throws(PKIError) -> Void) throws(PKIError) {
         let path = FilePath(path)
         let directory = try attempt("cannot open the folder \(path.text)", path: path) { () throws(Errno) in
@@ -38,6 +40,7 @@ struct FolderWalk {
         for name in names {
             let path = prefix.isEmpty ? name : prefix + [UInt8(ascii: "/")] + name
             if excluded.contains(path) { continue }
+            try checkStop(cancellation)
             let place = root.appending(relative: path)
             let what = "cannot read \(place.text)"
             let status = try attempt(what, path: place) { () throws(Errno) in try directory.status(of: name) }

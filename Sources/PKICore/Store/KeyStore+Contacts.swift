@@ -70,6 +70,7 @@ extension KeyStore {
             "signing_fingerprint": .string(contact.signingFingerprint?.text ?? ""),
             "public_key_pem": .string(bundle.encryptionText), "signing_key_pem": .string(bundle.signingText),
         ])
+        removeLeftovers()
         let directory = try openCreating(Self.contactsName)
         try write(
             JSONWriter.bytes(value, .pythonIndented2), as: Self.fileName(contact.fingerprint), in: directory,
@@ -83,6 +84,7 @@ extension KeyStore {
     /// - Throws: `keyNotFound`.
     public func renameContact(_ fingerprint: Fingerprint, to label: String) throws(PKIError) {
         try checkLabel(label)
+        removeLeftovers()
         let name = Self.fileName(fingerprint)
         guard let directory = try open(Self.contactsName), let bytes = try readIfPresent(name, in: directory) else {
             throw Self.noContact(fingerprint)
@@ -97,6 +99,7 @@ extension KeyStore {
     /// Removes a contact.
     /// - Throws: `keyNotFound`.
     public func deleteContact(_ fingerprint: Fingerprint) throws(PKIError) {
+        removeLeftovers()
         let name = Self.fileName(fingerprint)
         guard let directory = try open(Self.contactsName) else { throw Self.noContact(fingerprint) }
         do throws(Errno) {

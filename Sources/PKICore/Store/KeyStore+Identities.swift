@@ -83,7 +83,17 @@ extension KeyStore {
         // Both are slow, so nothing is written before they are done.
         let encryption = try pair.encryption.sealedPEM(passphrase: passphrase, random: random)
         let signing = try pair.signing.sealedPEM(passphrase: passphrase, random: random)
-        let temporary = Array(".tmp-".utf8) + (try freshName())
+        removeLeftovers()
+        let (lockName, lock) = try createHeld(in: keys, mode: IdentityFiles.privateMode) {
+            TemporaryName.lock(ofFolder: TemporaryName.folder($0))
+        }
+        defer {
+            try? keys.removeFile(lockName)
+            withExtendedLifetime(lock) {}
+        }
+        guard let temporary = TemporaryName.folder(ofLock: lockName) else {
+            throw PKIError(.internalError, "a temporary name was not found again")
+        }
         let parent = try attempt("cannot write to the key store \(folder.text)", path: folder) {
             () throws(Errno) in
             try keys.createDirectory(temporary, mode: 0o700)
@@ -117,6 +127,7 @@ extension KeyStore {
     public func renameIdentity(_ fingerprint: Fingerprint, to label: String) throws(PKIError) {
         guard !label.isEmpty else { throw PKIError(.usage, "a label is required") }
         try checkLabel(label)
+        removeLeftovers()
         let directory = try identityFolder(fingerprint)
         let value = try PKIDocument.object(
             try read(IdentityFiles.metadata, in: directory), limit: PKILimits.keyFile, what: "metadata.json")
@@ -131,6 +142,7 @@ extension KeyStore {
     /// - Throws: `keyNotFound`.
     public func deleteIdentity(_ fingerprint: Fingerprint) throws(PKIError) {
         let name = fingerprint.fileName
+        removeLeftovers()
         guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
         let isThere = try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
             guard try keys.statusIfPresent(of: name) != nil else { return false }

@@ -76,9 +76,8 @@ public struct KeyStore: Sendable {
     ///
     /// * `mode`: Subject to the umask.
     func write(_ bytes: [UInt8], as name: [UInt8], in directory: any Directory, mode: UInt32) throws(PKIError) {
-        let temporary = Array(".tmp-secret-".utf8) + (try freshName())
+        let (temporary, file) = try createHeld(in: directory, mode: mode) { TemporaryName.file($0) }
         try attempt("cannot write to the key store \(folder.text)", path: folder) { () throws(Errno) in
-            let file = try directory.createFile(temporary, mode: mode)
             do throws(Errno) {
                 try file.write(bytes.span)
                 try file.sync()

@@ -36,9 +36,9 @@ enum PkiDecryptCommand {
             let place = try ResultPlace(call, output, otherwise: file.named(removing: ".enc"))
             let identity = try store.identity(of: PkiCommand.openWith)
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
-            let key = try store.encryptionKey(of: identity)
-            let opened = try SealedEnvelope.open(
-                try file.envelope(), with: key, signers: try store.keys.knownSigners())
+            let opened = try file.opened(signers: try store.keys.knownSigners()) {
+                try store.encryptionKey(of: identity)
+            }
             guard opened.form != .sealed else {
                 throw VaultError(
                     .formatUnsupported, "\(file.name) is a sealed file", hint: "vaultctl pki open")

@@ -60,26 +60,53 @@ enum PkiEncryptCommand {
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
         }
         let key = try signer.map { try store.signingKey(of: $0) }
-        let plaintext = try file.message()
-        let envelope = try SealedEnvelope.seal(plaintext, to: known.identity.encryption, signer: key)
-        try place.write(envelope)
+        let count = try place.seal(try file.message(), to: .one(known.identity.encryption), signer: key)
         guard !place.isStandardOutput else { return .ok }
         return try call.answer(
             EncryptAnswer(
-                verb: "Encrypted", files: [(place, envelope.count)], recipients: [known.identity],
+                verb: "Encrypted", files: [(place, count)], recipients: [known.identity],
                 signer: signer?.identity, isList: false))
     }
 }
 
 extension InputFile {
-    /// The bytes of a message, as many as one can have.
-    func message() throws -> [UInt8] {
-        try bytes(limit: SealedEnvelope.maximumPlaintextCount, "one message holds; put it into a vault, or split it")
+    /// A message: a regular file is read while it is sealed.
+    func message() throws -> Message {
+        let (limit, purpose) = (
+            SealedEnvelope.maximumPlaintextCount, "one message holds; put it into a vault, or split it"
+        )
+        guard let (file, count) = try regularFile(limit: limit, purpose) else {
+            return .bytes(try bytes(limit: limit, purpose))
+        }
+        return .file(file, count: count, name: name)
     }
 
-    /// The bytes of an envelope.
-    func envelope() throws -> [UInt8] {
-        try bytes(limit: SealedEnvelope.maximumEnvelopeCount, "an encrypted file has")
+    private static let envelopePurpose = "an encrypted file has"
+
+    /// An envelope, read.
+    func envelope() throws -> EnvelopeText {
+        try EnvelopeText(try bytes(limit: SealedEnvelope.maximumEnvelopeCount, Self.envelopePurpose))
+    }
+
+    /// Opens an envelope; a regular file is read while the key is made ready, which can take as long.
+    func opened(signers: KnownSigners, with key: () throws -> EncryptionPrivateKey) throws -> OpenedEnvelope {
+        let limit = SealedEnvelope.maximumEnvelopeCount
+        guard let (file, count) = try regularFile(limit: limit, Self.envelopePurpose) else {
+            let key = try key()
+            return try SealedEnvelope.open(try envelope(), with: key, signers: signers)
+        }
+        let read = Locked<EnvelopeText?>(nil)
+        do {
+            let readFile: @Sendable () throws -> Void = {
+                // Nobody else asks for the lock until this thread has ended.
+                try read.withLock { $0 = try EnvelopeText(try file.readToEnd(limit: limit, sizeHint: count)) }
+            }
+            let key = try WorkerPool.concurrently(readFile, beside: key).1
+            guard let text = read.withLock({ $0.take() }) else { throw Errno.outOfMemory }
+            return try SealedEnvelope.open(text, with: key, signers: signers)
+        } catch let error as Errno {
+            throw failure(error, limit, Self.envelopePurpose)
+        }
     }
 
     /// Where a result goes by default: beside the file; nil, standard output, for what came from standard input.

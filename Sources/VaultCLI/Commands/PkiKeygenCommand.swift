@@ -35,15 +35,11 @@ enum PkiKeygenCommand {
     private static func generate(_ call: Call) throws -> KeyPair {
         let observer = call.observer()
         var found = 0
-        do {
-            return try KeyPair.generate(cancellation: call.surroundings.cancellation) { progress in
+        return try call.stoppable {
+            try KeyPair.generate(cancellation: call.surroundings.cancellation) { progress in
                 if progress == .foundPrime { found += 1 }
                 observer.step(.init(name: "generate", done: found, total: 2))
             }
-        } catch {
-            // The signal says more than that the work was stopped.
-            try call.checkStop()
-            throw error
         }
     }
 }

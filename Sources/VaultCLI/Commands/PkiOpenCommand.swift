@@ -37,7 +37,8 @@ enum PkiOpenCommand {
             let place = try ResultPlace(call, output, otherwise: file.named(removing: ".sealed"))
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
             let sealed = try file.envelope()
-            let key = try store.encryptionKey(of: try recipient(call, store, sealed, file))
+            let summary = try SealedEnvelope.summary(of: sealed)
+            let key = try store.encryptionKey(of: try recipient(call, store, summary, file))
             let opened = try SealedEnvelope.open(sealed, with: key, signers: try store.keys.knownSigners())
             guard opened.form == .sealed else { throw notSealed(file) }
             return try OpenAnswer(verb: "Opened", opened: opened, place: place).answer(call)
@@ -45,12 +46,11 @@ enum PkiOpenCommand {
 
     /// The key pair that is named, else the first that the file says it is for.
     private static func recipient(
-        _ call: Call, _ store: PkiStore, _ sealed: [UInt8], _ file: InputFile
+        _ call: Call, _ store: PkiStore, _ summary: EnvelopeSummary, _ file: InputFile
     ) throws -> StoredIdentity {
         guard !call.has(PkiCommand.openWith) else { return try store.identity(of: PkiCommand.openWith) }
         let own = try store.keys.identities().items
         guard own.count > 1 else { return try store.identity(of: PkiCommand.openWith) }
-        let summary = try SealedEnvelope.summary(of: sealed)
         guard summary.form == .sealed else { throw notSealed(file) }
         guard let fitting = own.first(where: { summary.recipients.contains($0.fingerprint) }) else {
             throw VaultError(

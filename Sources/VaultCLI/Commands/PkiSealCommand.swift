@@ -71,10 +71,9 @@ enum PkiSealCommand {
         var written: [(place: ResultPlace, bytes: Int)] = []
         for (file, place) in zip(files, places) {
             try call.checkStop()
-            let sealed = try SealedEnvelope.seal(
-                try file.message(), toAll: recipients.map(\.encryption), signer: key)
-            try place.write(sealed)
-            written.append((place, sealed.count))
+            let count = try place.seal(
+                try file.message(), to: .several(recipients.map(\.encryption)), signer: key)
+            written.append((place, count))
         }
         guard !places.contains(where: \.isStandardOutput) else { return .ok }
         return try call.answer(

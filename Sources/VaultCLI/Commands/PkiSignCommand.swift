@@ -56,11 +56,14 @@ enum PkiSignCommand {
         // Nobody is asked for a passphrase because of a file that is not there.
         let content = try file.content()
         let key = try store.signingKey(of: signer)
-        let signature =
+        let signature = try call.stoppable {
             switch content {
-            case .file(let open): try DetachedSignature.sign(reading: open, name: file.name, with: key)
+            case .file(let open):
+                try DetachedSignature.sign(
+                    reading: open, name: file.name, with: key, cancellation: call.surroundings.cancellation)
             case .bytes(let bytes): try DetachedSignature.sign(bytes, with: key)
             }
+        }
         try place.write(signature.bytes())
         guard !place.isStandardOutput else { return .ok }
         return try call.answer(SignAnswer(place: place, manifest: nil, files: nil, signer: signer.identity))

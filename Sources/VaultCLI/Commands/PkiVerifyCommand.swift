@@ -53,11 +53,15 @@ enum PkiVerifyCommand {
         }
         let signature = try signature(call, typed, file)
         let signers = try PkiStore(call).keys.knownSigners()
-        let verdict =
-            switch try file.content() {
-            case .file(let open): try signature.verify(reading: open, name: file.name, signers: signers)
+        let content = try file.content()
+        let verdict = try call.stoppable {
+            switch content {
+            case .file(let open):
+                try signature.verify(
+                    reading: open, name: file.name, signers: signers, cancellation: call.surroundings.cancellation)
             case .bytes(let bytes): try signature.verify(bytes, signers: signers)
             }
+        }
         return try VerifyAnswer(verdict, signature).answer(call)
     }
 

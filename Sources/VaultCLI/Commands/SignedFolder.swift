@@ -44,12 +44,18 @@ struct SignedFolder {
     ///
     /// * `manifest`: The list and its signature are no part of themselves, should they lie in the folder.
     func scan(leavingOut manifest: [UInt8]) throws -> FolderManifest {
-        try FolderManifest(scanning: path, excluding: try own(manifest))
+        let excluded = try own(manifest)
+        return try call.stoppable {
+            try FolderManifest(scanning: path, excluding: excluded, cancellation: call.surroundings.cancellation)
+        }
     }
 
     /// Reads all files and tells where they are not what a list says.
     func differences(from list: FolderManifest, leavingOut manifest: [UInt8]) throws -> ManifestDifferences {
-        try list.differences(from: path, excluding: try own(manifest))
+        let excluded = try own(manifest)
+        return try call.stoppable {
+            try list.differences(from: path, excluding: excluded, cancellation: call.surroundings.cancellation)
+        }
     }
 
     /// The paths below the folder of a manifest and its signature.

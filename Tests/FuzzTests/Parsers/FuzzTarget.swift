@@ -3,7 +3,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case keyText = "key-text"
     case envelope, tree, treeEntry = "tree-entry", commit, ref, index, tag
     case keyObject = "key-object", cacheObject = "cache-object"
-    case json, zlib, zip, ignore, path, pem
+    case json, zlib, zip, ignore, path, pem, base64
     case config, settings, arguments
     case folderJournal = "folder-journal"
     case cloneJournal = "clone-journal"
@@ -46,6 +46,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             case .ignore: try TextParsers.ignore(bytes)
             case .path: try TextParsers.path(bytes)
             case .pem: try TextParsers.pem(bytes)
+            case .base64: try TextParsers.base64(bytes)
             case .config: try CloneParsers.config(bytes)
             case .settings: try CloneParsers.settings(bytes)
             case .arguments: try TextParsers.arguments(bytes)

@@ -2,6 +2,7 @@ import VaultCrypto
 import VaultFormat
 import VaultSystem
 
+@testable import PKICore
 @testable import VaultCLI
 
 /// The readers of keys, documents, streams, rules and command lines.
@@ -39,6 +40,30 @@ enum TextParsers {
         let read = try? JSONReader.parse(canonical.span)
         let twice = read.map { JSONWriter.bytes($0, .canonical) }
         try FuzzTarget.require(twice == canonical, "the canonical form is not stable")
+    }
+
+    /// As a whole and where the text lies; what is read comes back as it was written.
+    static func base64(_ bytes: [UInt8]) throws {
+        let whole = Base64.decode(bytes.span)
+        if let whole { try FuzzTarget.require(Base64.encode(whole.span) == bytes, "a text has two spellings") }
+        var held = bytes
+        let (read, written) = Base64.decode(held.indices, of: &held, to: 0)
+        try FuzzTarget.require(
+            (read == bytes.count ? Array(held[..<written]) : nil) == whole, "a text reads differently where it lies")
+        try FuzzTarget.require(held[read...] == bytes[read...], "characters that were not read have changed")
+        // Long enough for the tables of long texts.
+        var long = [UInt8](repeating: UInt8(ascii: "A"), count: 4096) + bytes
+        let expected = whole.map { [UInt8](repeating: 0, count: 3072) + $0 }
+        try FuzzTarget.require(Base64.decode(long.span) == expected, "a text reads differently in a long one")
+        let moved = Base64.decode(1..<long.count, of: &long, to: 1)
+        try FuzzTarget.require(moved.read <= long.count - 1, "more was read than is there")
+        var stream = Base64Stream()
+        var pieces: [UInt8] = []
+        for cut in stride(from: 0, to: bytes.count, by: 5) {
+            stream.append(bytes.span.extracting(cut..<min(cut + 5, bytes.count)), to: &pieces)
+        }
+        stream.finish(to: &pieces)
+        try FuzzTarget.require(pieces == Base64.encode(bytes.span), "pieces are written differently")
     }
 
     /// In one piece and in two, with a small limit; both ways give the same.
