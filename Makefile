@@ -25,7 +25,7 @@ help:
 	make install    binary, manual pages, completions below PREFIX (default /usr/local), staged by DESTDIR
 	make uninstall  removes exactly what install put there
 	make interop    the round trips alone; ONLY=PATTERN, SEED=N, ROUNDS=N, FULL=1 for 200 scenarios of both tools
-	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N repeats a run
+	make fault      every call to the file system fails once (also: make crash, race, model); SEED=N, ONLY=VERB,...
 	make fault-http every request of the network verbs fails once, and concurrent histories; SEED=N, ONLY=PATTERN
 	make bad-inputs every bit flipped and every length cut in every file of a clone; make kills: kill -9; SEED=N
 	make fuzz       libFuzzer and AddressSanitizer on every reader; RUNS=N each, ONLY=NAME,..., SEED=N
@@ -95,7 +95,7 @@ check: needs lint
 	echo 'check: everything passed'
 
 # The full forms of the campaigns that `make test` runs in short.
-CAMPAIGN = VAULT_CAMPAIGN=full $(if $(SEED),VAULT_SEED=$(SEED)) $(SWIFT) test --no-parallel $(DEBUG_FLAGS) --filter
+CAMPAIGN = VAULT_CAMPAIGN=full $(if $(SEED),VAULT_SEED=$(SEED)) $(if $(ONLY),VAULT_ONLY="$(ONLY)") $(SWIFT) test --no-parallel $(DEBUG_FLAGS) --filter
 
 fault: needs
 	@$(CAMPAIGN) 'CrashTests.MovingFaultTests'

@@ -117,7 +117,7 @@ extension CampaignOperation {
         operations += try await pulls(keys, ahead: ahead)
         operations.append(try await repair(keys, two))
         operations += try await undoing(keys, published: published)
-        return operations
+        return operations.filter { Campaign.takes($0.name) }
     }
 
     private static func localOperations(

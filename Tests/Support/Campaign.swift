@@ -3,13 +3,20 @@ internal import VaultSystem
 
 /// How far a reliability campaign goes: the short form that every test run has, or the full one.
 ///
-/// `VAULT_CAMPAIGN=full` asks for the full form, `VAULT_SEED` repeats a run that was printed.
+/// `VAULT_CAMPAIGN=full` asks for the full form, `VAULT_SEED` repeats a run that was printed, `VAULT_ONLY` takes some of
+/// the operations.
 package enum Campaign {
     package static let isFull = ProcessContext.environmentText("VAULT_CAMPAIGN") == "full"
 
     /// The value for the form that runs.
     package static func scaled<Value>(short: Value, full: Value) -> Value {
         isFull ? full : short
+    }
+
+    /// Whether an operation takes part: all do, or those that `VAULT_ONLY` names, with commas between.
+    package static func takes(_ operation: String) -> Bool {
+        guard let only = ProcessContext.environmentText("VAULT_ONLY") else { return true }
+        return only.utf8.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual(operation.utf8) }
     }
 
     /// A number from the environment, for runs that are larger or smaller than the full form.
