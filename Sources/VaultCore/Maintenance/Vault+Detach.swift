@@ -85,7 +85,7 @@ extension Vault {
             }
             branches.append((head, worked))
         }
-        for branch in branches where try !isPublished(branch.head, state: branch.state) {
+        for branch in branches where try !isPublished(branch.head, state: branch.state, isStillThere: true) {
             throw VaultError(
                 .refused, "commits of the branch '\(branch.state.namedBranch.name)' are nowhere else",
                 hint: "vaultctl push, or vaultctl detach --backup", object: branch.head.text)
