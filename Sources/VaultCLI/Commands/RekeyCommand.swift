@@ -64,12 +64,12 @@ enum RekeyCommand {
         let pending = try vault.pendingRekey()
         let isSwapped = pending?.phase == .swapped
         if call.has(deleteOld) {
-            // Those of a vault that has been replaced already are looked for where they are.
-            if !isSwapped { try vault.refuseBackupLoss() }
             let id = isSwapped ? pending?.oldVaultID ?? vault.vaultID : vault.vaultID
             try Confirmation.requireID(
                 id, "This destroys the old vault \(id) for ever, at its server and here, once the new one is in place.",
                 call)
+            // Before anything is begun; those of a vault that was replaced already are looked for where they are.
+            if !isSwapped { try vault.refuseBackupLoss() }
         }
         if call.has(resume) {
             guard let pending else {
