@@ -17,7 +17,7 @@ struct PathArgument {
     }
 
     /// The path of the vault that was meant; nil for the root itself.
-    /// - Throws: `usage` for an empty path and for one outside the vault, `unsafePath` for a protected name.
+    /// - Throws: `usage` for an empty path, one outside the vault, and a name that no vault may hold.
     func path(_ typed: [UInt8]) throws -> VaultPath? {
         guard !typed.isEmpty else { throw Usage.error("a path is empty") }
         var components: [[UInt8]]
@@ -38,8 +38,9 @@ struct PathArgument {
         do throws(FormatError) {
             return try VaultPath(Array(components.joined(separator: [UInt8(ascii: "/")])))
         } catch {
-            // What is typed is the user's mistake; only a name that no vault may hold has a code of its own.
-            throw error.code == .unsafePath ? VaultError.format(error, "the path can not be used") : tooLong()
+            // What is typed is the user's mistake, and no damage of the vault.
+            guard error.code == .unsafePath else { throw tooLong() }
+            throw Usage.error("\(TextSafety.quoted(typed)) can not be used: \(error.detail)")
         }
     }
 

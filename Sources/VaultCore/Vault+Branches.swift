@@ -78,9 +78,22 @@ extension Vault {
         guard BranchRecord.isValidName(name) else {
             throw VaultError(.usage, "a branch name has 1 to 64 letters, digits, '_' and '-'")
         }
+        if let why = Self.misleading(name) {
+            throw VaultError(.usage, "'\(name)' can be no name of a branch: \(why)")
+        }
         guard !index.branches.contains(where: { $0.name == name && $0.type == .named }) else {
             throw VaultError(.nameTaken, "there is a branch '\(name)' already", hint: "vaultctl switch \(name)")
         }
+    }
+
+    /// Why a name would be taken for something else wherever a branch can be named; nil when it would not.
+    private static func misleading(_ name: String) -> String? {
+        if name.hasPrefix("-") { return "it would be an option" }
+        if name == "HEAD" { return "HEAD is the commit that is worked on" }
+        let isHex = name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20) }
+        // The whole digits of an id are what every list prints; fewer are a word like any other.
+        let isObject = (isHex && [12, 32].contains(name.utf8.count)) || name.hasPrefix("obj-")
+        return isObject || (try? BranchID(name)) != nil ? "it looks like an id" : nil
     }
 
     /// Renames a branch that was made here and never pushed.
@@ -91,8 +104,11 @@ extension Vault {
         let lock = try lock(settling: true)
         let state = try loadState()
         try Self.checkWritable(state.index)
-        let branch = try named(old, state.index)
-        guard try branchIDs(in: Self.unpushedName).contains(branch.branchID.text) else {
+        let unpushed = try branchIDs(in: Self.unpushedName)
+        // Where others made one of the same name, this clone's is meant: it is the one that can get another.
+        let own = state.index.branches.first { $0.name == old && unpushed.contains($0.branchID.text) }
+        let branch = try own ?? named(old, state.index)
+        guard unpushed.contains(branch.branchID.text) else {
             throw VaultError(
                 .refused, "the branch '\(old)' has been pushed, and others know it by its name",
                 hint: "make another branch from it")
@@ -119,18 +135,19 @@ extension Vault {
             throw VaultError(.refused, "this clone works on the branch '\(name)'", hint: "switch to another one first")
         }
         if !force { try checkMerged(branch, state) }
+        let head = try localHead(of: branch, state)
         var unpushed = try branchIDs(in: Self.unpushedName)
         guard unpushed.remove(branch.branchID.text) != nil else {
             var hidden = try branchIDs(in: Self.hiddenName)
             hidden.insert(branch.branchID.text)
             try record(hidden, in: Self.hiddenName, lock.scratch)
-            return .hidden
+            return BranchDeletion(end: .hidden, head: head)
         }
         var index = state.index
         index.branches.removeAll { $0.branchID == branch.branchID || $0.creatorBranch == branch.branchID }
         try storeIndex(index, scratch: lock.scratch)
         try record(unpushed, in: Self.unpushedName, lock.scratch)
-        return .removed
+        return BranchDeletion(end: .removed, head: head)
     }
 
     /// Refuses to drop commits that only this branch has.

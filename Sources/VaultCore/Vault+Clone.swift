@@ -302,7 +302,9 @@ private struct CloneOperation {
         try vault.files.write(CloneConfig.fileName, config.json, scratch: new.scratch)
         if let server = options.server { try vault.files.write("base_url", server.bytes, scratch: new.scratch) }
         let place = vault.place(of: remote.location)
-        try vault.recordSeen([(snapshot.ref, snapshot.head, snapshot.refBytes)], at: place, scratch: new.scratch)
+        try vault.recordSeen(
+            snapshot.ref, snapshot.head, bytes: snapshot.refBytes, accepted: snapshot.head, at: place,
+            scratch: new.scratch)
         if try vault.recordedPlace() != place {
             var config = config
             var heads = RemoteHeads(at: place)

@@ -89,6 +89,10 @@ private struct CommitOperation: ~Copyable {
         select(&changes)
         try vault.requireHeld(
             (changes.added + changes.modified).map(\.path), "nothing was committed")
+        if !changes.changes.isEmpty || merge != nil {
+            // Before everything is encrypted for nothing.
+            try vault.requireSignable(ownBranch(state), state.index, signs: options.sign)
+        }
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
         let stored = try encrypt(changes, state: state, batch: batch)
         return try record(changes, stored, merge, base, state: state, graph: graph, trees: trees, batch: batch)
@@ -207,10 +211,7 @@ private struct CommitOperation: ~Copyable {
             return CommitResult(
                 commit: nil, branch: named, changes: Changes(), skipped: changes.skipped, signed: false)
         }
-        let key = options.sign ? try vault.signingKey(try ownBranch(state)) : nil
-        if options.sign && key == nil {
-            observer.warning("this clone's signing key is not here; the commit is not signed")
-        }
+        let key = try vault.commitKey(ownBranch(state), state.index, signs: options.sign, observer: observer)
         let builder = CommitBuilder(
             cipher: vault.cipher, random: vault.environment.random, branch: state.cloneBranch, key: key)
         let message = try message(real, amending: headCommit, merge, state)

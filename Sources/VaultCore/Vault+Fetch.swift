@@ -21,7 +21,8 @@ extension Vault {
     /// Brings the remote's commits here, and notes its heads, without touching the working copy or the branch of this
     /// clone.
     ///
-    /// A branch that went back behind what was seen of it is told as such; `pull` refuses it.
+    /// A branch that went back behind what was seen of it is told as such; `pull` refuses it. With `all`, another branch
+    /// that is refused or damaged is among the failures of the result, and the others are fetched.
     ///
     /// - Throws: `signatureBad` with `verifies`, `partialClone` for more history of a clone that has it all,
     ///   `objectMissing`, `objectCorrupt`, or what the remote throws.
@@ -41,7 +42,13 @@ extension Vault {
         var state = try loadState()
         if options.all {
             for branch in state.index.branches where branch.type == .named && branch.headRefID != ref {
-                let more = try await fetch(branch, state, from: remote, lock.scratch, observer)
+                let more: FetchResult
+                do { more = try await fetch(branch, state, from: remote, lock.scratch, observer) } catch {
+                    // What is wrong with one branch is no reason to go without the others.
+                    guard let error = error as? VaultError, Self.isOfOneBranch(error.code) else { throw error }
+                    result.failures.append((branch.name, error))
+                    continue
+                }
                 result.refs += more.refs
                 result.objects += more.objects
                 result.bytes += more.bytes
@@ -57,6 +64,13 @@ extension Vault {
         if options.verifies { try verify(result.refs, state) }
         result.boundary = try loadState().config.shallowBoundaries.sorted()
         return result
+    }
+
+    private static func isOfOneBranch(_ code: VaultError.Code) -> Bool {
+        [
+            .refRewound, .refUnreadable, .signatureBad, .objectMissing, .objectCorrupt, .decryptFailed, .unsafePath,
+            .partialClone,
+        ].contains(code)
     }
 
     private func fetch(

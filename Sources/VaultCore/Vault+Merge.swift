@@ -65,12 +65,12 @@ extension Vault {
 
     /// Ends the merge in progress without its result: the paths that it touched get this side's content back.
     ///
-    /// Untracked files, and uncommitted work that the merge had let be, stay.
+    /// Untracked files, and uncommitted work that the merge had let be, stay. What was written by hand at conflicting
+    /// paths since, decisions included, is put aside as a stash on the head.
     ///
-    /// - Returns: The paths that were given back.
     /// - Throws: `refused` when there is none, `mergeInProgress` when the branch has moved since it began.
     @discardableResult
-    public func abortMerge(observer: any Observer = SilentObserver()) throws -> [VaultPath] {
+    public func abortMerge(observer: any Observer = SilentObserver()) throws -> MergeAbort {
         try requireWritable("end a merge")
         let lock = try lock(settling: true)
         let merge = try MergeFiles(vault: self, scratch: lock.scratch, observer: observer)

@@ -44,6 +44,7 @@ extension Vault {
             }
             let parent = path.parent
             guard parent != path else {
+                if let left = try leftover(from: start, environment) { throw left }
                 throw VaultError(
                     .notAVault, "\(start.text) is not inside a vault", hint: "vaultctl init, or vaultctl clone",
                     path: start.text)
@@ -51,6 +52,27 @@ extension Vault {
             path = parent
         }
     }
+
+    /// What tells of a `detach` that was interrupted on its way: the folder is no clone, and the keys are there still.
+    private static func leftover(from start: FilePath, _ environment: VaultEnvironment) throws -> VaultError? {
+        var path = try attempt("cannot open \(start.text)", path: start.text) { () throws(Errno) in
+            try environment.fileSystem.canonicalPath(start)
+        }
+        while true {
+            let entries = (try? environment.fileSystem.openDirectory(path).entries()) ?? []
+            if let found = entries.first(where: { $0.kind == .directory && $0.name.starts(with: oldPrefix) }) {
+                let place = path.appending(component: found.name).text
+                return VaultError(
+                    .notAVault, "\(start.text) is not inside a vault; what an interrupted detach left is in \(place)",
+                    hint: "remove that folder, which has the keys; vaultctl clone, or vaultctl restore-backup, makes a "
+                        + "clone again", path: place)
+            }
+            guard path.parent != path else { return nil }
+            path = path.parent
+        }
+    }
+
+    private static var oldPrefix: [UInt8] { RekeyWork.oldPrefix.bytes }
 
     /// Opens the clone that `path` lies in.
     ///

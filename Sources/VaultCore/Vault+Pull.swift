@@ -9,8 +9,8 @@ extension Vault {
     /// Where both sides changed a path differently the working copy gets everything else, theirs is laid beside ours,
     /// and the merge waits for `resolve` and a commit. Edits that `stashesEdits` put aside are in `stash` then.
     ///
-    /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `signatureBad`, `objectMissing`,
-    ///   `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
+    /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `remoteNotFound` where nothing of
+    ///   the vault is there (any more), `nameTaken` where another branch has this one's name there, `signatureBad`, `objectMissing`, `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
     ///   the remote throws. The working copy and the head are as before then.
     public func pull(
         from remote: any Remote, _ options: PullOptions = PullOptions(), observer: any Observer = SilentObserver()
@@ -71,6 +71,9 @@ private struct PullOperation {
     func run() throws -> PullResult {
         let state = incoming.state
         guard let theirs = incoming.snapshot.head else {
+            // Of a vault that is gone there is no state to accept.
+            guard !incoming.snapshot.isAbsent else { throw Vault.gone(.remoteNotFound, remote) }
+            try incoming.snapshot.checkName(of: state.namedBranch, at: remote)
             // Taken as it is: the next push makes the branch again.
             var baselines = incoming.baselines
             var config = state.config

@@ -87,7 +87,9 @@ private struct PushOperation {
         let graph = CommitGraph(
             store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
         var baselines = try vault.acceptedHeads(of: remote, state)
-        let snapshot = try await snapshot(ref, isKnown: baselines[ref] != nil)
+        let baseline = baselines[ref]
+        let notes = options.dryRun ? nil : lock.scratch
+        let snapshot = try await snapshot(ref, isKnown: baseline != nil)
         if let index = snapshot.index {
             // The remote's policy and format hold, also where this clone has not pulled since they were set.
             try Vault.checkWritable(index)
@@ -104,7 +106,9 @@ private struct PushOperation {
         }
         if snapshot.head == head, tags.isEmpty {
             if !options.force, options.lease == nil, !options.branchOnly {
-                try vault.checkNotRewound(head, baseline: baselines[ref], graph: graph, remote: remote)
+                try vault.notingRewind(snapshot, baseline, at: remote, notes) { () throws(VaultError) in
+                    try vault.checkNotRewound(head, baseline: baseline, graph: graph, remote: remote)
+                }
             }
             if !options.branchOnly, !options.dryRun {
                 try accept(snapshot.refBytes ?? [], head, ref, &baselines, &state, lock.scratch)
@@ -115,7 +119,11 @@ private struct PushOperation {
             }
             return result(.upToDate, state, old: head, new: head, tags: tags)
         }
-        if !options.branchOnly { try check(snapshot, head: head, baselines[ref], graph) }
+        if !options.branchOnly {
+            try vault.notingRewind(snapshot, baseline, at: remote, notes) { () throws(VaultError) in
+                try check(snapshot, head: head, baseline, graph)
+            }
+        }
         if options.branchOnly, !options.force, let there = snapshot.head {
             guard try vault.store.holds(there), try graph.isAncestor(there, of: head) else {
                 throw moved("this clone's own branch there has commits that it does not contain here")
@@ -155,7 +163,7 @@ private struct PushOperation {
                 throw PlanOutdated()
             }
             if file == .ref(own.headRefID), !options.branchOnly {
-                try renameOwnRef(own, state, lock.scratch)
+                try vault.renameOwnRef(own, state, lock.scratch)
                 throw moved("another clone has this clone's branch name there; it was renamed here")
             }
             throw moved("another client wrote \(file.path) first")
@@ -233,6 +241,7 @@ private struct PushOperation {
         }
         guard let remoteHead = snapshot.head else {
             guard baseline == nil else {
+                if snapshot.isAbsent { throw Vault.gone(.refRewound, remote) }
                 throw VaultError(
                     .refRewound,
                     "\(remote.location) no longer has the branch that this clone got from it or sent to it",
@@ -327,20 +336,6 @@ private struct PushOperation {
         return result
     }
 
-    /// Two inits with one vault key derive one clone ref id; the loser takes a fresh one (spec 05 §3.1).
-    private func renameOwnRef(_ own: BranchRecord, _ state: CloneState, _ scratch: ScratchArea) throws {
-        guard let head = state.head else { return }
-        let random = vault.environment.random
-        var index = state.index
-        guard let position = index.branches.firstIndex(where: { $0.branchID == own.branchID }) else { return }
-        let fresh = try decoding("naming a ref") { () throws(FormatError) in
-            try RefID.random(.clone, using: random)
-        }
-        index.branches[position].headRefID = fresh
-        try vault.storeRef(fresh, old: nil, new: head, scratch: scratch)
-        try vault.storeIndex(index, scratch: scratch)
-    }
-
     private func finish(
         _ plan: PublishPlan, _ head: ObjectID, _ ref: RefID, _ refBytes: [UInt8], _ baselines: inout RemoteHeads,
         _ state: inout CloneState, _ scratch: ScratchArea
@@ -358,7 +353,7 @@ private struct PushOperation {
         if options.branchOnly {
             // What was published is not amended any more.
             try vault.recordSeen(
-                [(ref, head, refBytes)], at: vault.place(of: remote.location), scratch: scratch,
+                ref, head, bytes: refBytes, accepted: nil, at: vault.place(of: remote.location), scratch: scratch,
                 durable: true)
         } else {
             try accept(refBytes, head, ref, &baselines, &state, scratch)
@@ -376,7 +371,8 @@ private struct PushOperation {
         }
         try baselines.accept(head, for: ref, files: vault.files, config: &state.config, scratch: scratch)
         try vault.recordPushed(state.namedBranch, scratch: scratch)
-        try vault.recordSeen([(ref, head, bytes)], at: vault.place(of: remote.location), scratch: scratch)
+        try vault.recordSeen(
+            ref, head, bytes: bytes, accepted: head, at: vault.place(of: remote.location), scratch: scratch)
     }
 
     private func requireClean(_ state: CloneState) async throws {

@@ -72,14 +72,26 @@ extension Vault {
             result.relation = .unknown
             return result
         }
-        if let seen = try seenHead(at: place(of: url), ref: ref) {
-            result.head = seen.commit
-            result.seenMs = seen.timeMs
+        let place = place(of: url)
+        result.accepted = try? acceptedHeads(at: place, state)[ref]
+        if let refused = try refusedHead(at: place, ref: ref), refused.accepted == result.accepted {
+            (result.head, result.seenMs) = (refused.commit, refused.timeMs)
+            result.relation = refused.commit == nil ? .absent : .rewound
+            return result
+        }
+        if let seen = try seenHead(at: place, ref: ref) {
+            (result.head, result.seenMs) = (seen.commit, seen.timeMs)
             if seen.commit == nil { result.relation = .absent }
+            if let accepted = result.accepted, accepted != seen.commit, let judge = seen.judgedBy,
+                judge.accepted != accepted
+            {
+                // The reference keeps no record of what it saw, but moves the accepted head as it pulls and pushes.
+                (result.head, result.relation) = (accepted, .neverRead)
+                result.seenMs = RemoteHeads.changedMs(layout) ?? seen.timeMs
+            }
         }
         guard let remote = result.head, let head = state.head else { return result }
-        let accepted = try? RemoteHeads(files: files, config: state.config, tracked: ref)[ref]
-        if isRecorded, let accepted, accepted != remote, try store.holds(accepted), try store.holds(remote),
+        if let accepted = result.accepted, accepted != remote, try store.holds(accepted), try store.holds(remote),
             try !graph.isAncestor(accepted, of: remote), try !graph.endsShort([remote])
         {
             result.relation = .rewound

@@ -26,6 +26,7 @@ extension Vault {
         guard let branch = state.cloneBranch else {
             throw VaultError(.branchNotFound, "this clone has no branch of its own to commit to", hint: "clone again")
         }
+        try requireSignable(branch, state.index)
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let batch = newBatch(width: state.idWidth, scratch: lock.scratch)
         let trees = treeReader(StagedStore(store: store, batch: batch))
@@ -56,8 +57,7 @@ extension Vault {
         guard !edits.isEmpty else { return WriteResult(blobs: blobs, commit: nil, notWritten: []) }
         edits.sort { $0.path < $1.path }
         let tree = try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply(edits, to: headTree)
-        let key = try signingKey(branch)
-        if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
+        let key = try commitKey(branch, state.index, observer: observer)
         let (id, commit) = try CommitBuilder(cipher: cipher, random: environment.random, branch: branch, key: key)
             .build(
                 tree: tree, parents: state.head.map { [$0] } ?? [],

@@ -30,4 +30,23 @@ package enum AtomicFile {
         }
         if durability == .contentAndName { try target.sync() }
     }
+
+    /// Writes `bytes` to a file that must not exist, durably; it has no other name before, so that a kill leaves nothing.
+    ///
+    /// Where the file system has no files without names, under `temporaryName` beside it. The mode is set exactly.
+    package static func writeNew(
+        _ bytes: Span<UInt8>, as name: [UInt8], in target: any Directory, temporaryName: [UInt8], mode: UInt32
+    ) throws(Errno) {
+        let file: any File
+        do throws(Errno) { file = try target.createUnnamedFile(mode: 0o600) } catch .notSupported {
+            return try write(
+                bytes, as: name, in: target, staging: target, temporaryName: temporaryName, mode: mode,
+                replacing: false, durability: .contentAndName)
+        }
+        try file.write(bytes)
+        try file.setMode(mode)
+        try file.sync()
+        try target.link(file, as: name)
+        try target.sync()
+    }
 }

@@ -120,4 +120,19 @@ struct AttachTests {
         #expect(second.backup == nil)
         #expect(throws: VaultError(.notAVault, "")) { try scene.open("a") }
     }
+
+    @Test func `what a detach left that was killed is told by the next command`() async throws {
+        _ = try await vault.push(to: scene.remote())
+        let root = try scene.fileSystem.openDirectory(scene.path("a"))
+        let aside = Array(".sg_vault_old_1767225600000".utf8)
+        try root.rename(CloneLayout.vaultName, to: root, as: aside, replacing: false)
+        _ = try root.openDirectory(Array("folder".utf8), creatingWith: 0o755)
+        for place in ["a", "a/folder"] {
+            let error = try #require(throws: VaultError.self) {
+                try Vault.locate(from: scene.path(place), environment: scene.environment)
+            }
+            #expect(error.code == .notAVault)
+            #expect(error.path == scene.path("a").appending(component: aside).text)
+        }
+    }
 }

@@ -141,6 +141,21 @@ struct BranchTests {
         for name in ["", "a b", "a/b", "ü", String(repeating: "x", count: 65)] {
             #expect(throws: VaultError.coded(.usage)) { try vault.createBranch(name) }
         }
+        let head = try #require(try vault.status().head)
+        let misleading = [
+            "-d", "-", "HEAD", head.text, head.hex, String(repeating: "Ab1", count: 4),
+            String(repeating: "0", count: 32), "branch-named-0123456789abcdef", "obj-x",
+        ]
+        for name in misleading {
+            #expect(throws: VaultError.coded(.usage), "\(name)") { try vault.createBranch(name) }
+            #expect(throws: VaultError.coded(.usage), "\(name)") { try vault.switchBranch(to: name, creating: true) }
+        }
+        // Words that happen to be digits of an id, and what stands beside a reserved name.
+        for name in ["cafe", "2026", "head", "HEAD-2", "d-", "abcdef0123456"] {
+            try vault.createBranch(name)
+            #expect(throws: VaultError.coded(.usage)) { try vault.renameBranch(name, to: "HEAD") }
+            #expect(try vault.deleteBranch(name) == BranchDeletion(end: .removed, head: head))
+        }
         try vault.createBranch("drafts")
         try vault.renameBranch("drafts", to: "sketches")
         #expect(try vault.branches().map(\.name) == ["current", "sketches"])
@@ -156,12 +171,25 @@ struct BranchTests {
         try commit("draft", in: "a")
         _ = try vault.switchBranch(to: "current")
         #expect(throws: VaultError.coded(.refused)) { try vault.deleteBranch("drafts") }
-        #expect(try vault.deleteBranch("drafts", force: true) == .removed)
+        let lost = try #require(try vault.branches().first { $0.name == "drafts" }?.head)
+        #expect(try vault.deleteBranch("drafts", force: true) == BranchDeletion(end: .removed, head: lost))
         #expect(try vault.branches().map(\.name) == ["current"])
+        // What it was is told, and found by that: whole, as lists print it, and shorter.
+        for name in [lost.text, String(lost.hex.prefix(12)), String(lost.hex.prefix(9))] {
+            var found: [ObjectID] = []
+            try vault.log(LogOptions(revision: name)) { entry in
+                found.append(entry.commit.id)
+                return false
+            }
+            #expect(found == [lost])
+        }
+        try vault.createBranch("again", at: String(lost.hex.prefix(12)))
+        #expect(try vault.branches().first { $0.name == "again" }?.head == lost)
+        #expect(try vault.deleteBranch("again", force: true).head == lost)
         _ = try vault.switchBranch(to: "other", creating: true)
         _ = try await vault.push(to: scene.remote())
         _ = try vault.switchBranch(to: "current")
-        #expect(try vault.deleteBranch("other") == .hidden)
+        #expect(try vault.deleteBranch("other").end == .hidden)
         #expect(try vault.branches().map(\.name) == ["current"])
         // A name that the vault keeps is not free.
         #expect(throws: VaultError.coded(.nameTaken)) { try vault.createBranch("other") }
@@ -177,9 +205,69 @@ struct BranchTests {
         try vault.renameBranch("drafts", to: "notes")
         _ = try await vault.pull(from: scene.remote())
         #expect(try vault.branches().map(\.name) == ["current", "notes"])
-        #expect(try vault.deleteBranch("notes") == .removed)
+        #expect(try vault.deleteBranch("notes").end == .removed)
         _ = try await vault.pull(from: scene.remote())
         #expect(try vault.branches().map(\.name) == ["current"])
+    }
+
+    @Test func `of one name that were made on both sides are one story, and get on by another name`() async throws {
+        try await scene.clone("b")
+        for name in ["a", "b"] {
+            _ = try scene.open(name).switchBranch(to: "drafts", creating: true)
+            try commit("draft of \(name)", in: name)
+        }
+        _ = try await scene.open("a").push(to: scene.remote())
+        let vault = try scene.open("b")
+        await #expect(throws: VaultError.coded(.nameTaken)) { try await vault.pull(from: scene.remote()) }
+        await #expect(throws: VaultError.coded(.nameTaken)) { try await vault.push(to: scene.remote()) }
+        // Also once the other one is known here under the same name.
+        _ = try vault.switchBranch(to: "current")
+        _ = try await vault.pull(from: scene.remote())
+        #expect(try vault.branches().map(\.name) == ["current", "drafts", "drafts"])
+        try vault.renameBranch("drafts", to: "drafts-b")
+        #expect(try vault.branches().filter { !$0.isPushed }.map(\.name) == ["drafts-b"])
+        _ = try vault.switchBranch(to: "drafts-b")
+        _ = try await vault.push(to: scene.remote())
+        _ = try await vault.fetch(from: scene.remote(), FetchOptions(all: true))
+        #expect(try vault.merge("drafts").outcome == .merged)
+        #expect(try working("b").keys.sorted() == ["draft of a", "draft of b", "one"])
+    }
+
+    @Test func `that went back are told, and the others fetched all the same`() async throws {
+        let vault = try scene.open("a")
+        let first = try #require(try vault.status().head)
+        for name in ["bad", "good", "worse"] {
+            _ = try vault.switchBranch(to: name, creating: true, from: "current")
+            try commit(name, in: "a")
+            _ = try await vault.push(to: scene.remote())
+        }
+        try await scene.clone("b")
+        let other = try scene.open("b")
+        _ = try await other.fetch(from: scene.remote(), FetchOptions(all: true))
+        for name in ["bad", "good", "worse"] { _ = try other.switchBranch(to: name) }
+        for name in ["bad", "good", "worse"] {
+            _ = try other.switchBranch(to: name)
+            #expect(try await other.pull(from: scene.remote()).outcome == .upToDate)
+        }
+        _ = try other.switchBranch(to: "current")
+        // Others step two of them back, and go on with the third.
+        for name in ["bad", "worse"] {
+            _ = try vault.switchBranch(to: name)
+            _ = try vault.reset(to: first.text, ResetOptions(hard: true))
+            _ = try await vault.push(to: scene.remote(), PushOptions(force: true))
+        }
+        _ = try vault.switchBranch(to: "good")
+        try commit("better", in: "a")
+        let better = try #require(try vault.status().head)
+        _ = try await vault.push(to: scene.remote())
+        let before = try other.branches().filter { $0.name != "good" }.map(\.head)
+        let fetched = try await other.fetch(from: scene.remote(), FetchOptions(all: true))
+        #expect(fetched.failures.map(\.branch).sorted() == ["bad", "worse"])
+        #expect(fetched.failures.allSatisfy { $0.error.code == .refRewound })
+        #expect(fetched.refs.map(\.branch).sorted() == ["current", "good"])
+        #expect(fetched.refs.first { $0.branch == "good" }?.new == better)
+        #expect(try other.branches().filter { $0.name != "good" }.map(\.head) == before)
+        #expect(try other.store.holds(better))
     }
 
     @Test func `that were merged before their own push have their signer's key sent along`() async throws {

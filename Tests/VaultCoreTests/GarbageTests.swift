@@ -130,7 +130,7 @@ struct GarbageTests {
         do {
             let lock = try vault.lock()
             let place = vault.place(of: "/elsewhere")
-            try vault.recordSeen([(ref, named[1], nil)], at: place, scratch: lock.scratch)
+            try vault.recordSeen(ref, named[1], bytes: nil, accepted: nil, at: place, scratch: lock.scratch)
             var heads = RemoteHeads(at: place)
             var config = state.config
             try heads.accept(named[2], for: ref, files: vault.files, config: &config, scratch: lock.scratch)

@@ -181,6 +181,32 @@ struct MergeTests {
         #expect(try working() == ["p": "ours", "q": "ours", "same": "same"])
     }
 
+    @Test func `an end keeps what was written by hand as a stash, and nothing that a commit has`() async throws {
+        try await diverge(
+            base: ["p": "base", "q": "base", "r": "base", "s": "base"],
+            ours: ["p": "ours", "q": "ours", "r": "ours", "s": nil],
+            theirs: ["p": "theirs", "q": "theirs", "r": "theirs", "s": "theirs"])
+        _ = try await pull()
+        let vault = try scene.open("b")
+        _ = try vault.resolve(.content(Array("decided".utf8)), paths: paths("p"))
+        try scene.put("half edited", at: "q", in: "b")
+        _ = try vault.resolve(.theirs, paths: paths("r"))
+        try scene.put("a note", at: "s.conflict", in: "b")
+        let ended = try vault.abortMerge()
+        let stash = try #require(ended.stash)
+        #expect(stash.changes == Changes(added: try paths("s.conflict"), modified: try paths("p", "q")))
+        #expect(try working() == ["p": "ours", "q": "ours", "r": "ours"])
+        #expect(try vault.stashes().count == 1)
+        _ = try vault.applyStash(drop: true)
+        #expect(try working() == ["p": "decided", "q": "half edited", "r": "ours", "s.conflict": "a note"])
+        _ = try vault.stash()
+        _ = try vault.dropStash()
+        // Without handiwork there is nothing to keep.
+        _ = try await pull()
+        #expect(try vault.abortMerge().stash == nil)
+        #expect(try vault.stashes().isEmpty)
+    }
+
     @Test func `untracked files where theirs would be laid stop it before it begins`() async throws {
         try await diverge(base: ["p": "base"], ours: ["p": "ours"], theirs: ["p": "theirs"])
         try scene.put("my notes", at: "p.conflict", in: "b")

@@ -104,6 +104,11 @@ struct RekeyTests {
         // The old vault is whole, here and at its server, until it is destroyed.
         #expect(try names() == [".sg_vault", result.oldFolder, "copy", "d", "f"])
         #expect(try await !scene.remote().list(.objects).isEmpty)
+        // Its backups are not removed unsaid.
+        try scene.put("backup", at: "\(result.oldFolder)/backups/b.zip", in: "a")
+        await #expect(throws: VaultError(.refused, "")) { try await new.destroyReplaced { _ in scene.remote() } }
+        #expect(try await !scene.remote().list(.objects).isEmpty)
+        try scene.remove("\(result.oldFolder)/backups/b.zip", in: "a")
         let destroyed = try await new.destroyReplaced { _ in scene.remote() }
         #expect(destroyed?.vaultID == scene.keys.vaultID)
         #expect(try await scene.remote().list(.all).isEmpty)

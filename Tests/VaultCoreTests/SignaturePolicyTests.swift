@@ -82,7 +82,7 @@ struct SignaturePolicyTests {
     }
 
     @Test func `sends no unsigned commit, also by force`() async throws {
-        try await lab.pull("b")
+        // The clone has not heard of the policy yet.
         try lab.commit("unsigned", in: "b", sign: false)
         try lab.commit("signed", in: "b")
         for options in [
@@ -92,6 +92,55 @@ struct SignaturePolicyTests {
             await #expect(throws: VaultError.coded(.signatureBad)) { try await lab.push("b", options) }
         }
         #expect(try await lab.open("b").snapshot(of: lab.scene.remote(), ref: lab.open("b").ids.headRef).head == anchor)
+    }
+
+    enum Committing: CaseIterable {
+        case commit, amend, write, revert, untrack, merge, conflict
+    }
+
+    /// What a working copy and a store hold, and the head.
+    private func everything(_ name: String) throws -> [String: [UInt8]] {
+        var all = try lab.scene.workingFiles(name)
+        all["head"] = try lab.open(name).status().head.map { Array($0.text.utf8) }
+        for id in try lab.open(name).store.allIDs() { all[id.text] = [] }
+        return all
+    }
+
+    @Test(arguments: Committing.allCases)
+    func `refuses a commit that could never be pushed before anything is written`(_ kind: Committing) async throws {
+        try await lab.pull("b")
+        let vault = try lab.open("b")
+        _ = try vault.switchBranch(to: "side", creating: true)
+        try lab.scene.put("theirs", at: kind == .conflict ? "one" : "theirs", in: "b")
+        _ = try vault.commit()
+        _ = try vault.switchBranch(to: "current")
+        try lab.scene.put("ours", at: "folder/x", in: "b")
+        if kind == .conflict { try lab.scene.put("ours", at: "one", in: "b") }
+        _ = try vault.commit()
+        if [.commit, .amend].contains(kind) { try lab.scene.put("new", at: "new", in: "b") }
+        let own = try #require(try vault.loadState().cloneBranch?.publicKeyID)
+        let key = Array("\(own.text).pem".utf8)
+        try vault.layout.local.rename(key, to: vault.layout.local, as: Array("away".utf8), replacing: false)
+        let before = try everything("b")
+        func run(sign: Bool = true) throws {
+            switch kind {
+            case .commit: _ = try vault.commit(CommitOptions(message: "new", sign: sign))
+            case .amend: _ = try vault.commit(CommitOptions(message: "new", amend: true, sign: sign))
+            case .write: _ = try vault.write(WriteRequest(files: [(try VaultPath("w"), .bytes([1]))]))
+            case .revert: _ = try vault.revert("HEAD")
+            case .untrack: _ = try vault.untrackFolder(try VaultPath("folder"), sign: sign)
+            case .merge, .conflict: _ = try vault.merge("side")
+            }
+        }
+        #expect(throws: VaultError.coded(.keyMissing)) { try run() }
+        #expect(try everything("b") == before)
+        try vault.layout.local.rename(Array("away".utf8), to: vault.layout.local, as: key, replacing: false)
+        if [.commit, .amend, .untrack].contains(kind) {
+            #expect(throws: VaultError.coded(.refused)) { try run(sign: false) }
+            #expect(try everything("b") == before)
+        }
+        try run()
+        #expect(try everything("b") != before)
     }
 
     @Test func `holds for other branches when they are switched to or merged`() async throws {

@@ -55,6 +55,49 @@ struct WorkingFilesTests {
         #expect(try vault.commit().changes == Changes(modified: paths("f")))
     }
 
+    @Test func `left out stay so on every branch that does not track them`() throws {
+        _ = try vault.switchBranch(to: "tracks", creating: true)
+        _ = try vault.switchBranch(to: "current")
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        _ = try vault.commit()
+        // One that is made from here.
+        _ = try vault.switchBranch(to: "new", creating: true)
+        try scene.put("other", at: "x", in: "a")
+        #expect(try vault.commit().changes == Changes(added: paths("x")))
+        #expect(try committed() == ["d/g", "d/e/h", "x"] && names() == ["f", "d/g", "d/e/h", "x"])
+        #expect(try vault.ignoreVerdicts(paths("f")).first?.source == "rm --cached")
+        // One that tracks the file goes on doing so.
+        _ = try vault.switchBranch(to: "tracks")
+        try scene.put("edited", at: "f", in: "a")
+        #expect(try vault.commit().changes == Changes(modified: paths("f")))
+        // What is to be dropped is for the branch it was said on.
+        _ = try vault.removeFiles(paths("d/g"), cached: true)
+        _ = try vault.switchBranch(to: "new")
+        #expect(try vault.commit().commit == nil)
+        #expect(try committed() == ["d/g", "d/e/h", "x"])
+        // Named once, it is one of the vault's files again.
+        try scene.put("mine", at: "f", in: "a")
+        _ = try vault.removeFiles(paths("x"), cached: true)
+        _ = try vault.commit(CommitOptions(paths: paths("f")))
+        #expect(try committed().contains("f"))
+    }
+
+    @Test func `that an earlier version left out by branch are left out`() throws {
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        _ = try vault.commit()
+        let lock = try vault.lock()
+        let list = JSONValue.array([.string("Zg==")])
+        try vault.files.writeOwn(
+            "left-out.json",
+            [
+                JSONMember(
+                    name: "branches",
+                    value: .record(["ref-pid-muw-000000000001": .record(["pending": .array([]), "untracked": list])]))
+            ], scratch: lock.scratch)
+        let leftOut = try vault.leftOut(vault.loadState())
+        #expect(leftOut.untracked == Set(try paths("f")) && leftOut.pending.isEmpty)
+    }
+
     @Test func `left out and then deleted are forgotten`() throws {
         _ = try vault.removeFiles(paths("f"), cached: true)
         try scene.remove("f", in: "a")
@@ -92,6 +135,28 @@ struct WorkingFilesTests {
         let changes = try vault.commit().changes
         #expect(changes.added == (try paths("n/e/h", "n/f", "n/g")))
         #expect(try vault.moveFiles(paths("n/g"), to: nil).map(\.to) == (try paths("g")))
+    }
+
+    @Test func `are moved again before a commit, and back, and so are new ones`() throws {
+        #expect(try vault.moveFiles(paths("f"), to: VaultPath("b")).map(\.to) == (try paths("b")))
+        #expect(try vault.moveFiles(paths("b"), to: VaultPath("c")).map(\.to) == (try paths("c")))
+        #expect(try vault.status().changes == Changes(added: paths("c"), deleted: paths("f")))
+        #expect(try vault.moveFiles(paths("c"), to: VaultPath("f")).map(\.to) == (try paths("f")))
+        #expect(try vault.status().isClean)
+        _ = try vault.moveFiles(paths("d"), to: VaultPath("n"))
+        #expect(try vault.moveFiles(paths("n"), to: VaultPath("m")).map(\.to) == (try paths("m")))
+        #expect(try vault.moveFiles(paths("m/e/h"), to: nil).map(\.to) == (try paths("h")))
+        #expect(try vault.status().changes == Changes(added: paths("h", "m/g"), deleted: paths("d/e/h", "d/g")))
+        // What no commit takes stays where it is, and goes nowhere where none takes it.
+        try scene.put("*.log\n", at: ".gitignore", in: "a")
+        try scene.put("", at: "x.log", in: "a")
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.moveFiles(paths("x.log"), to: VaultPath("x")) }
+        #expect(throws: VaultError.coded(.refused)) { try vault.moveFiles(paths("h"), to: VaultPath("h.log")) }
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.moveFiles(paths("d/g"), to: VaultPath("x")) }
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        _ = try vault.commit()
+        #expect(throws: VaultError.coded(.pathNotFound)) { try vault.moveFiles(paths("f"), to: VaultPath("y")) }
+        #expect(try committed() == [".gitignore", "h", "m/g"])
     }
 
     @Test func `in whose place links stand are not said to be removed`() throws {

@@ -37,6 +37,32 @@ struct AtomicFileTests {
         #expect(memory.contents == ["/store/file": Array("old".utf8), "/store/tmp/": nil])
     }
 
+    @Test("and a new file has no other name before its own")
+    func new() throws {
+        try prepare()
+        func make(_ name: String, on fileSystem: any FileSystem) throws {
+            try AtomicFile.writeNew(
+                Array("key".utf8).span, as: Array(name.utf8), in: try fileSystem.openDirectory("/store"),
+                temporaryName: Array("t".utf8), mode: 0o600)
+        }
+        try make("key", on: memory)
+        #expect(memory.contents["/store/key"] == Array("key".utf8))
+        #expect(try memory.status(of: "/store/key", followLinks: false).mode == 0o600)
+        #expect(throws: Errno.fileExists) { try make("file", on: memory) }
+        // Stopped anywhere, as by a kill: no call that would clean up works either.
+        let faults = FaultFileSystem(memory)
+        var atCall = 0
+        repeat {
+            atCall += 1
+            faults.set(FaultFileSystem.Fault(atCall: atCall, isSticky: true, writesHalf: true))
+            _ = Result { try make("second", on: faults) }
+            let found = memory.contents.keys.filter { !["/store/file", "/store/key", "/store/tmp/"].contains($0) }
+            #expect(found.isEmpty || (found == ["/store/second"] && memory.contents[found[0]] == Array("key".utf8)))
+            if !found.isEmpty { try memory.openDirectory("/store").removeFile(Array("second".utf8)) }
+        } while faults.hasFired
+        #expect(memory.contents["/store/file"] == Array("old".utf8))
+    }
+
     @Test("whichever call fails", arguments: [false, true])
     func faults(isSticky: Bool) throws {
         let faults = FaultFileSystem(memory)

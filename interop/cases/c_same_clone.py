@@ -62,6 +62,10 @@ def alternate_pulls(lab, cloned_by):
             equal(lab.ours.pull(lab.path('shared'))['result'], 'fast_forward', 'pull')
         else:
             lab.reference.pull(lab.path('shared'))
+        remote = lab.ours.json('status', cwd=lab.path('shared'))['remote']
+        # One that only the reference has read is not known yet; any other is as either tool left it.
+        known = 'never_read' if remote['seen_ms'] is None else 'up_to_date'
+        equal(remote['state'], known, f'the remote after pull {number}')
         lab.same_files('source', 'shared')
         lab.both_agree('shared', commits=number + 3)
 

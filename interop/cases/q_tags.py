@@ -1,6 +1,7 @@
 """q. Tags, signatures and the signature policy: made by one tool, believed or refused by the other."""
 import base64
 import json
+import os
 
 from cases.b_made_by_vaultctl import new_vault
 from roundtrip.forge import Forge
@@ -275,10 +276,17 @@ def policy(lab):
                                     stdin=read_key + '\n', ok=False).code != 0, True, f'{what}: clone by the reference')
     forge.write(forge.ref, good)
     lab.put('clone', 'mine.txt', b'mine\n')
-    lab.ours.commit(lab.path('clone'), 'mine', '--no-sign')
-    lab.ours.refused('push', code=8, error='signature_bad', cwd=lab.path('clone'))
-    lab.ours.refused('push', '--force', code=8, error='signature_bad', cwd=lab.path('clone'))
-    equal(forge.read(forge.ref), good, 'the ref of the server')
+    # What could not be pushed is not committed.
+    head = lab.reference.View(lab.path('clone')).head()
+    lab.ours.refused('commit', '-m', 'mine', '--no-sign', code=9, error='refused', cwd=lab.path('clone'))
+    key = lab.path('clone', '.sg_vault', 'local', key_of(lab, lab.path('clone')) + '.pem')
+    os.rename(key, key + '.away')
+    lab.ours.refused('commit', '-m', 'mine', code=6, error='key_missing', cwd=lab.path('clone'))
+    equal(lab.reference.View(lab.path('clone')).head(), head, 'the head after refused commits')
+    os.rename(key + '.away', key)
+    lab.ours.commit(lab.path('clone'), 'mine')
+    lab.ours.push(lab.path('clone'))
+    equal(forge.read(forge.ref) != good, True, 'a signed commit is pushed')
 
 
 def key_of(lab, clone):

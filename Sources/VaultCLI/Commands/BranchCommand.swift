@@ -15,7 +15,8 @@ enum BranchCommand {
         paragraph: """
             Tells the named branches of the vault as this clone knows them, or makes one at the head or at REV. A new \
             branch is known to others after its first push; work on it begins with vaultctl switch. The format can not \
-            delete a branch for others: one that was pushed is no longer shown here, and the vault keeps it.
+            delete a branch for others: one that was pushed is no longer shown here, and the vault keeps it. The commits \
+            of a deleted branch are found by the id that is told then, until vaultctl gc removes them.
             """,
         synopsis: ["branch [--list]", "branch NAME [REV]", "branch -m OLD NAME", "branch -d NAME", "branch -D NAME"],
         options: [list, rename, delete, forceDelete],
@@ -35,7 +36,7 @@ enum BranchCommand {
         document: .init(
             "vaultctl/branch/1",
             "branches[{name,id,current,head,upstream_head,ahead,behind,pushed}]; with NAME: name, head; with -m: name; "
-                + "with -d and -D: name, result"),
+                + "with -d and -D: name, head or null, result"),
         changes: true,
         action: .local { call in try run(call) })
 
@@ -52,8 +53,10 @@ enum BranchCommand {
         if call.has(delete) || call.has(forceDelete) {
             guard names.count == 1 else { throw Usage.error("'-d' takes one NAME", about: [call.verb]) }
             let end = try vault.deleteBranch(names[0], force: call.has(forceDelete))
-            let words = end == .removed ? "Deleted \(names[0])" : "\(names[0]) is hidden here; the vault keeps it"
-            return try call.answer(BranchChange(text: words, name: names[0], result: end.rawValue))
+            let words =
+                end.end == .removed ? "Deleted \(names[0])" : "\(names[0]) is hidden here; the vault keeps it"
+            return try call.answer(
+                BranchChange(text: words, name: names[0], head: end.head, result: end.end.rawValue))
         }
         guard let name = names.first else {
             return try call.answer(BranchList(branches: try vault.branches()))
@@ -103,11 +106,14 @@ private struct BranchChange: Rendered {
     var head: ObjectID?
     var result: String?
 
-    func writeText(to renderer: TextRenderer) throws { try renderer.line(text) }
+    func writeText(to renderer: TextRenderer) throws {
+        let was = result == nil ? nil : head.map { " (was \(renderer.short($0)))" }
+        try renderer.line(text + (was ?? ""))
+    }
 
     func jsonMembers() -> [JSONMember] {
         var members: [JSONMember] = .record(["name": .string(name)])
-        if let head { members += .record(["head": .id(head)]) }
+        if head != nil || result != nil { members += .record(["head": .id(head)]) }
         if let result { members += .record(["result": .string(result)]) }
         return members
     }

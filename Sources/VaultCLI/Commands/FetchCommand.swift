@@ -14,7 +14,8 @@ enum FetchCommand {
         paragraph: """
             Reads the remote's branches and gets the objects they lead to. Neither the branch of this clone nor the \
             working copy changes; 'origin/BRANCH' then names what was found. A branch that went back behind what was \
-            seen of it before is told as such.
+            seen of it before is told as such. With --all the others are fetched where one is refused or damaged, and \
+            the exit code is that of the first one.
             """,
         synopsis: ["fetch [--all] [--prune] [--unshallow | --deepen N] [--verify]"],
         options: [all, prune, unshallow, deepen, verify],
@@ -29,7 +30,8 @@ enum FetchCommand {
         network: .always,
         document: .init(
             "vaultctl/fetch/1",
-            "refs[{branch,old,new,rewind}], objects, bytes, pruned[], boundary[], tags[{name,change,commit}]"),
+            "refs[{branch,old,new,rewind}], objects, bytes, pruned[], boundary[], tags[{name,change,commit}], "
+                + "failed[{branch,code,message}]"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -54,20 +56,30 @@ enum FetchCommand {
                     ? "the remote does not have the branch \(branch) any more"
                     : "the branch \(branch) of the remote went back; vaultctl pull --accept-rewind takes its new state")
         }
-        return try call.answer(FetchAnswer(result: result))
+        let failures = result.failures.map {
+            (branch: $0.branch, failure: Failure($0.error, secrets: call.messages.secrets))
+        }
+        for (branch, failure) in failures {
+            call.messages.warning("the branch \(TextSafety.line(branch)) was not fetched: \(failure.message)")
+        }
+        return try call.answer(
+            FetchAnswer(result: result, failures: failures), exit: failures.first?.failure.exit ?? .ok)
     }
 }
 
 /// What was fetched, told.
 private struct FetchAnswer: Rendered {
     let result: FetchResult
+    /// Branches that were not fetched.
+    let failures: [(branch: String, failure: Failure)]
 
     func writeText(to text: TextRenderer) throws {
         let moved = result.refs.filter { $0.old != $0.new }
         for branch in result.pruned { try text.line("\(TextSafety.line(branch)): forgotten") }
         try text.tagChanges(result.tags)
         guard !moved.isEmpty || result.objects > 0 else {
-            return result.tags.isEmpty && result.pruned.isEmpty ? try text.line("Nothing new") : ()
+            let isSilent = result.tags.isEmpty && result.pruned.isEmpty && failures.isEmpty
+            return isSilent ? try text.line("Nothing new") : ()
         }
         for ref in moved {
             let range = "\(text.short(ref.old))..\(text.short(ref.new))"
@@ -90,6 +102,13 @@ private struct FetchAnswer: Rendered {
             "pruned": .strings(result.pruned),
             "boundary": .array(result.boundary.map { .id($0) }),
             "tags": .tagChanges(result.tags),
+            "failed": .array(
+                failures.map {
+                    .record([
+                        "branch": .string($0.branch), "code": .string($0.failure.code),
+                        "message": .string($0.failure.message),
+                    ])
+                }),
         ])
     }
 }

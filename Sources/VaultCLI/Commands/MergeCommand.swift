@@ -7,7 +7,10 @@ enum MergeCommand {
     static let fastForward = OptionSpec.flag("--ff-only", help: "refuse when a merge commit would be needed")
     static let noFastForward = OptionSpec.flag("--no-ff", help: "make a merge commit also where none is needed")
     static let abort = OptionSpec.flag(
-        "--abort", help: "end the merge in progress and give its files back what they held before")
+        "--abort",
+        help:
+            "end the merge in progress and give its files back what they held before; what was written by hand is stashed"
+    )
     static let proceed = OptionSpec.flag(
         "--continue",
         help: "commit the merge in progress, once all is resolved; like every commit it takes the whole working copy")
@@ -39,7 +42,8 @@ enum MergeCommand {
         document: .init(
             "vaultctl/merge/1",
             "result, old, new, added[], modified[], deleted[], kept_dirty[], not_written[{path,reason}], branch, "
-                + "conflicts[], tags[], partial; with --abort: result, restored[]; with --continue: result, old, new"),
+                + "conflicts[], tags[], partial; with --abort: result, restored[], stash or null; with --continue: result, old, new"
+        ),
         changes: true,
         action: .local { call in try run(call) })
 
@@ -56,8 +60,8 @@ enum MergeCommand {
             .map { try CommitMessage.checked(try call.text($0, of: "the message")) }
         let vault = try VaultPlace.open(call)
         if call.has(abort) {
-            let restored = try call.completing(vault) { try vault.abortMerge(observer: call.observer()) }
-            return try call.answer(AbortAnswer(restored: restored))
+            let ended = try call.completing(vault) { try vault.abortMerge(observer: call.observer()) }
+            return try call.answer(AbortAnswer(ended: ended))
         }
         if call.has(proceed) { return try finish(vault, text, call) }
         let options = MergeOptions(
@@ -78,14 +82,21 @@ enum MergeCommand {
 
 /// A merge that was ended, told.
 private struct AbortAnswer: Rendered {
-    let restored: [VaultPath]
+    let ended: MergeAbort
 
     func writeText(to text: TextRenderer) throws {
-        try text.line("The merge is ended; \(text.counted(restored.count, "file")) went back")
+        try text.line("The merge is ended; \(text.counted(ended.restored.count, "file")) went back")
+        if let stash = ended.stash {
+            let count = text.counted(stash.changes.count, "file")
+            try text.line("What was written by hand in \(count) is stashed; 'vaultctl stash pop' brings it back")
+        }
     }
 
     func jsonMembers() -> [JSONMember] {
-        .record(["result": .string("aborted"), "restored": .paths(restored)])
+        .record([
+            "result": .string("aborted"), "restored": .paths(ended.restored),
+            "stash": ended.stash.map { .stash($0) } ?? .null,
+        ])
     }
 }
 

@@ -18,7 +18,8 @@ enum RekeyCommand {
             it at the recorded server (or at --to, or nowhere without a server), reads all of it back, and then puts it \
             in the place of the old vault, which stays in .sg_vault_old_... until --delete-old. All ids change; other \
             clones are cloned anew with the new key, which is shown once on the terminal and can be written by --key-out. \
-            The old one is not destroyed while its server has commits that the new one lacks. Interrupted anywhere, \
+            The old one is not destroyed while its server has commits that the new one lacks, or while backups are in its \
+            folder. Interrupted anywhere, \
             --resume goes on and --abandon gives up. What was fetched with the old key stays readable with it.
             """,
         synopsis: [
@@ -32,7 +33,7 @@ enum RekeyCommand {
             .init(.ok), .init(.negative, "declined"), .init(.notFound),
             .init(.rejected, "the old vault's server has commits that the new one lacks"), .init(.auth),
             .init(.network, "the old vault is untouched; --resume goes on"), .init(.integrity),
-            .init(.refused, "stashes, tags not pushed, a clone of a part, or a rekey that is pending"),
+            .init(.refused, "stashes, tags not pushed, backups, a clone of a part, or a rekey that is pending"),
             .init(.unsupported),
             .init(.inputNeeded),
         ],
@@ -67,6 +68,8 @@ enum RekeyCommand {
             try Confirmation.requireID(
                 id, "This destroys the old vault \(id) for ever, at its server and here, once the new one is in place.",
                 call)
+            // Before anything is begun; those of a vault that was replaced already are looked for where they are.
+            if !isSwapped { try vault.refuseBackupLoss() }
         }
         if call.has(resume) {
             guard let pending else {

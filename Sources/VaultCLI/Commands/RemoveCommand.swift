@@ -11,9 +11,10 @@ enum RemoveCommand {
         words: ["rm"], group: .work, summary: "take files out of the vault at the next commit",
         paragraph: """
             Deletes tracked files; the next commit records that, and until then vaultctl restore brings them back. Files \
-            with uncommitted edits are refused. With --cached the files stay on disk: the next commit drops them, and \
-            later ones on this branch leave them out until a commit names them (vaultctl commit PATH). Earlier commits \
-            keep what they have.
+            with uncommitted edits are refused. With --cached the files stay on disk: the next commit on this branch drops \
+            them, and wherever they are not tracked commits leave them out until one names them (vaultctl commit PATH). \
+            Earlier commits and other branches keep what they have: switching to a branch that tracks such a file and back \
+            takes it away.
             """,
         synopsis: ["rm [-r] [--cached] PATH..."], options: [recursive, cached],
         positionals: [

@@ -51,7 +51,10 @@ enum ResolveCommand {
         let vault = try VaultPlace.open(call)
         let typed = PathArgument(call: call, root: vault.rootPath)
         let paths = try call.arguments.allPositionals.map { try typed.file($0) }
-        if let side = call.arguments.last(show) { return try content(side, paths, vault, call) }
+        if let side = call.arguments.last(show) {
+            guard try vault.isMerging() else { return try answer([], false, call, exit: .negative) }
+            return try content(side, paths, vault, call)
+        }
         let choices = [ours, theirs, union, mark].filter { call.has($0) }
         let source = call.arguments.last(file)
         guard choices.count + (source == nil ? 0 : 1) <= 1 else {
@@ -70,7 +73,7 @@ enum ResolveCommand {
         if call.has(all), choices.isEmpty {
             throw Usage.error("'--all' needs a decision, such as '--ours'", about: [call.verb])
         }
-        guard try vault.isMerging() else { throw VaultError(.refused, "no merge is in progress") }
+        guard try vault.isMerging() else { return try answer([], false, call, exit: .negative) }
         let choice: Resolution
         if let source {
             choice = .content(try content(of: source, call))

@@ -33,7 +33,7 @@ enum StatusCommand {
         document: .init(
             "vaultctl/status/1",
             "directory, vault_id, mode, branch, head, "
-                + "remote{name,url,head,seen_ms,state,ahead,behind,behind_lower_bound}, merge{in_progress,conflicts[]}, "
+                + "remote{name,url,head,seen_ms,state,ahead,behind,behind_lower_bound,accepted}, merge{in_progress,conflicts[]}, "
                 + "changes{added[],modified[],deleted[]}, unreadable[{path,reason}], skipped[{path,reason}], "
                 + "stash_count, outbox_count, clean, ignored[]"),
         action: .choose { call in
@@ -165,6 +165,7 @@ private struct StatusAnswer: Rendered {
         switch remote.relation {
         case .unknown: return "unknown"
         case .neverRead: return "never read"
+        case .absent where remote.accepted != nil: return "no longer has the branch that this clone got from it"
         case .absent: return "does not have this vault or branch yet"
         case .upToDate: return "the same commit"
         case .ahead: return ahead
@@ -191,6 +192,7 @@ private struct StatusAnswer: Rendered {
                 "ahead": .optional(remote.ahead),
                 "behind": .optional(remote.behind),
                 "behind_lower_bound": .bool(remote.behindIsLowerBound),
+                "accepted": .id(remote.accepted),
             ]),
             "merge": .record(["in_progress": .bool(report.mergeInProgress), "conflicts": .paths(report.conflicts)]),
             "changes": .changes(report.changes),

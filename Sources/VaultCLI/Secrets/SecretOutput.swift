@@ -51,9 +51,8 @@ struct SecretOutput {
         defer { SecretText.wipe(&bytes) }
         do throws(Errno) {
             let directory = try call.surroundings.vault.fileSystem.openDirectory(path.parent)
-            try AtomicFile.write(
-                bytes.span, as: last, in: directory, staging: directory, temporaryName: temporary, mode: 0o600,
-                replacing: false, durability: .contentAndName)
+            try AtomicFile.writeNew(
+                bytes.span, as: last, in: directory, temporaryName: temporary, mode: 0o600)
         } catch .fileExists {
             throw VaultError(.refused, "\(path.text) exists already", path: path.text)
         } catch {

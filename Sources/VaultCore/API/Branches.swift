@@ -38,10 +38,17 @@ public struct SwitchResult: Sendable {
     public var stash: StashInfo?
 }
 
-/// What became of a branch that was deleted.
-public enum BranchDeletion: String, Sendable {
-    /// It was made here and never pushed: it is gone.
-    case removed
-    /// The vault keeps it; this clone does not show it any more.
-    case hidden
+/// The answer of `Vault.deleteBranch`.
+public struct BranchDeletion: Sendable, Equatable {
+    /// What became of the branch.
+    public enum End: String, Sendable {
+        /// It was made here and never pushed: it is gone.
+        case removed
+        /// The vault keeps it; this clone does not show it any more.
+        case hidden
+    }
+    /// What became of it.
+    public var end: End
+    /// Where it was, which still names its commits; nil for one that was never fetched.
+    public var head: ObjectID?
 }

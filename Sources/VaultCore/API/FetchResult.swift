@@ -48,6 +48,8 @@ public struct FetchResult: Sendable {
     public var pruned: [String] = []
     /// The commits at which history ends in this clone; none where all of it is here.
     public var boundary: [ObjectID] = []
+    /// With `all`: branches that were not fetched, and why; nothing of them has changed here.
+    public var failures: [(branch: String, error: VaultError)] = []
     /// What others did to tags.
     public var tags: [TagChange] = []
 }

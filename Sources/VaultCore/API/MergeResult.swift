@@ -26,6 +26,14 @@ public struct MergeOptions: Sendable {
     }
 }
 
+/// A merge that was ended without its result.
+public struct MergeAbort: Sendable {
+    /// The paths that were given back.
+    public var restored: [VaultPath]
+    /// What had been written by hand at conflicting paths and is in no commit; nil when there was no such thing.
+    public var stash: StashInfo?
+}
+
 /// A conflicting path of the merge in progress.
 public struct Conflict: Sendable, Equatable {
     /// What the two sides did.

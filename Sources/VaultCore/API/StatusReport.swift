@@ -100,6 +100,8 @@ public struct RemoteState: Sendable, Equatable {
     public var head: ObjectID?
     /// When the head was read, milliseconds since 1970.
     public var seenMs: Int64?
+    /// The head that was last accepted from there, by a pull or a push of either tool; nil when none was.
+    public var accepted: ObjectID?
     /// How the two heads relate.
     public var relation: Relation
     /// Commits here that the remote lacks, and the reverse; nil when not known.

@@ -186,10 +186,30 @@ struct RevisionResolver {
                 starts.append(head)
             }
         }
+        let found = try Self.reachable(candidates, from: starts, graph)
+        // What only a deleted branch or a step back led to, where nothing else has these digits.
+        return try found.isEmpty ? Self.reachable(candidates, from: formerHeads(), graph) : found
+    }
+
+    private static func reachable(
+        _ candidates: [ObjectID], from starts: [ObjectID], _ graph: CommitGraph
+    ) throws(VaultError) -> [ObjectID] {
         let reachable = AncestorSet(graph: graph, of: Array(Set(starts)))
         var found: [ObjectID] = []
         for id in candidates.sorted() where try reachable.contains(id) { found.append(id) }
         return found
+    }
+
+    /// Where refs are that no branch has any more, and where the head has been.
+    private func formerHeads() throws(VaultError) -> [ObjectID] {
+        var heads = Set(try Reflog(files: vault.files).entries().flatMap { [$0.old, $0.new].compactMap { $0 } })
+        for ref in try vault.storedRefs() {
+            // One that does not read names nothing.
+            if let head = try? vault.refs.commit(of: ref) { heads.insert(head) }
+        }
+        var held: [ObjectID] = []
+        for id in heads where try vault.store.holds(id) { held.append(id) }
+        return held
     }
 
     static func notFound(_ text: String) -> VaultError {

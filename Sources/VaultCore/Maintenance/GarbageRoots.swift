@@ -29,9 +29,8 @@ struct GarbageRoots {
         let own = Set(
             state.index.branches.filter { $0.type == .named || $0.branchID == state.cloneBranch?.branchID }
                 .map(\.headRefID))
-        let entries = try attempt("cannot list the refs") { () throws(Errno) in try vault.layout.refs.entries() }
         var heads: (own: [ObjectID], others: [ObjectID]) = ([], [])
-        for ref in entries.compactMap({ try? RefID(String(decoding: $0.name, as: UTF8.self)) }) {
+        for ref in try vault.storedRefs() {
             do throws(VaultError) {
                 guard let head = try vault.refs.commit(of: ref) else { continue }
                 if own.contains(ref) { heads.own.append(head) } else { heads.others.append(head) }

@@ -51,20 +51,30 @@ extension Vault {
                 hint: "vaultctl push")
         }
         let old = try RekeyJournal.read(files)?.pending.oldFolder
-        let (keepsOld, hasBackups) = try attempt("cannot look into the vault", path: root) { () throws(Errno) in
-            let found = if let old { try layout.root.statusIfPresent(of: old.bytes) } else { nil as FileStatus? }
-            guard let backups = try layout.vault.openIfPresent("backups") else { return (found != nil, false) }
-            return (found != nil, try backups.holdsFiles())
+        let keepsOld = try attempt("cannot look into the vault", path: root) { () throws(Errno) in
+            guard let old else { return false }
+            return try layout.root.statusIfPresent(of: old.bytes) != nil
         }
         if keepsOld, let old {
             throw VaultError(
                 .refused, "the vault that a rekey replaced is in \(old) still, with its key",
                 hint: "vaultctl rekey --resume --delete-old, or move it elsewhere", path: old)
         }
-        if hasBackups {
-            throw VaultError(
-                .refused, "the backups in .sg_vault/backups would go too", hint: "move them elsewhere", path: root)
+        try refuseBackupLoss()
+    }
+
+    /// Refuses to remove a vault's folder while backups are in it.
+    ///
+    /// * `folder`: Its name in the clone.
+    package func refuseBackupLoss(in folder: String = ".sg_vault") throws(VaultError) {
+        let hasBackups = try attempt("cannot look into the vault", path: root) { () throws(Errno) in
+            guard let backups = try layout.root.openIfPresent(folder)?.openIfPresent("backups") else { return false }
+            return try backups.holdsFiles()
         }
+        guard hasBackups else { return }
+        throw VaultError(
+            .refused, "the backups in \(folder)/backups would go too; nothing was removed",
+            hint: "move them elsewhere, or remove them", path: root)
     }
 
     /// Refuses where a branch of this clone has commits that no remote is known to have.
@@ -85,7 +95,7 @@ extension Vault {
             }
             branches.append((head, worked))
         }
-        for branch in branches where try !isPublished(branch.head, state: branch.state) {
+        for branch in branches where try !isPublished(branch.head, state: branch.state, isStillThere: true) {
             throw VaultError(
                 .refused, "commits of the branch '\(branch.state.namedBranch.name)' are nowhere else",
                 hint: "vaultctl push, or vaultctl detach --backup", object: branch.head.text)

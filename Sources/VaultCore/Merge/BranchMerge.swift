@@ -26,6 +26,7 @@ struct BranchMerge {
         ours: ObjectID, theirs: ObjectID, message: String, verb: String, accept: () throws -> Void = {}
     ) throws -> End {
         try Vault.checkWritable(state.index)
+        if let branch = state.cloneBranch { try vault.requireSignable(branch, state.index) }
         let base = try graph.mergeBase(ours, theirs)
         if base == nil, try graph.endsShort([ours, theirs]) {
             throw Vault.undecided("where the two sides parted", theirs)
@@ -83,8 +84,7 @@ struct BranchMerge {
         guard let branch = state.cloneBranch else {
             throw VaultError(.readOnlyClone, "this clone can not make a merge commit")
         }
-        let key = try vault.signingKey(branch)
-        if key == nil { observer.warning("this clone's signing key is not here; the merge is not signed") }
+        let key = try vault.commitKey(branch, state.index, what: "merge", observer: observer)
         let (id, _) = try CommitBuilder(
             cipher: vault.cipher, random: vault.environment.random, branch: branch, key: key
         ).build(tree: tree, parents: parents, message: message, timeMs: vault.commitTimeMs(), batch: batch)

@@ -22,7 +22,7 @@ struct MergeFiles {
 
     // MARK: Ending
 
-    func abort() throws -> [VaultPath] {
+    func abort() throws -> MergeAbort {
         guard sides.state.head == sides.merge.ours else {
             throw VaultError(
                 .mergeInProgress,
@@ -69,6 +69,10 @@ struct MergeFiles {
             }
             removed += try sides.files(at: path, in: sides.theirs).map(\.path).filter { !names.contains($0) }
         }
+        // One that was begun has put it aside already.
+        let stash =
+            try sides.merge.isEnding
+            ? nil : keepHandiwork(at: written.map(\.path) + removed, given)
         // From here on there is no way but to its end, also for the command after one that died.
         var record = sides.merge
         record.isEnding = true
@@ -77,7 +81,28 @@ struct MergeFiles {
             written + plan.write.map { CheckoutItem(path: $0.path, entry: $0.entry) },
             removing: removed + plan.remove.map(\.path))
         try MergeState.remove(vault.files)
-        return touched.map(\.path)
+        return MergeAbort(restored: touched.map(\.path), stash: stash)
+    }
+
+    /// Puts aside what was written at conflicting paths since the merge began: no commit has it.
+    private func keepHandiwork(at paths: [VaultPath], _ given: ObjectID) throws -> StashInfo? {
+        let graph = CommitGraph(
+            store: vault.store, cipher: vault.cipher, boundaries: sides.state.config.shallowBoundaries)
+        let comparer = FileComparer(vault: vault, graph: graph, trees: sides.trees)
+        let contents = CheckoutGuard(
+            root: vault.layout.root, blobs: BlobReader(store: vault.store, cipher: vault.cipher),
+            pool: vault.environment.pool)
+        var own: [VaultPath] = []
+        for path in Set(paths).sorted() where try mark(path) != nil {
+            guard let hash = try comparer.hashOfFile(path) else { continue }
+            let isKnown = try [given, sides.ours, sides.theirs].contains { tree in
+                guard let entry = try sides.trees.entry(path, in: tree)?.file else { return false }
+                return try contents.contentHash(entry) == hash
+            }
+            if !isKnown { own.append(path) }
+        }
+        return try vault.shelve(
+            own, message: "merge --abort", sides.state, sides.trees, scratch: scratch)
     }
 
     /// Whether a file of the head was not in the working copy of a sparse clone when the merge began.

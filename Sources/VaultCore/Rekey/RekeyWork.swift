@@ -205,14 +205,13 @@ struct RekeyWork: ~Copyable {
         guard let value = try new.files.readObject(CloneConfig.fileName) else { return }
         var config = try CloneConfig(reading: value)
         var heads = RemoteHeads(at: nil)
+        let place = new.place(of: remote.location)
         for ref in refs {
-            try heads.accept(
-                new.refs.decode(ref.bytes, of: ref.id), for: ref.id, files: new.files, config: &config,
-                scratch: lock.scratch)
+            let head = try new.refs.decode(ref.bytes, of: ref.id)
+            try heads.accept(head, for: ref.id, files: new.files, config: &config, scratch: lock.scratch)
+            try new.recordSeen(
+                ref.id, head, bytes: ref.bytes, accepted: head, at: place, scratch: lock.scratch)
         }
-        try new.recordSeen(
-            refs.map { ($0.id, try new.refs.decode($0.bytes, of: $0.id), $0.bytes) },
-            at: new.place(of: remote.location), scratch: lock.scratch)
     }
 
     // MARK: The end

@@ -132,7 +132,7 @@ extension Vault {
     ///
     /// * `remote`: Opens the place of the old vault.
     /// - Returns: What was destroyed at a server; nil when there was nothing.
-    /// - Throws: `refused` when no rekey has come that far, `remoteMoved` when the old vault went on at its server, so that
+    /// - Throws: `refused` when no rekey has come that far, or while backups are in the old folder, `remoteMoved` when the old vault went on at its server, so that
     ///   the new one lacks commits, `keyMissing` when its key went with its folder, or what `destroyRemote` throws.
     public func destroyReplaced(
         at remote: (PendingRekey) throws -> (any Remote)?
@@ -145,6 +145,7 @@ extension Vault {
         let isThere = try attempt("cannot look for the old vault") { () throws(Errno) in
             try layout.root.statusIfPresent(of: folder.bytes) != nil
         }
+        if isThere { try refuseBackupLoss(in: folder) }
         if let remote = try remote(journal.pending) {
             guard isThere else {
                 throw VaultError(

@@ -156,6 +156,38 @@ extension Vault {
         }
     }
 
+    /// Stores files of the working copy as a stash on the head, and leaves them where they are.
+    ///
+    /// - Returns: Nil without files.
+    func shelve(
+        _ paths: [VaultPath], message: String, _ state: CloneState, _ trees: TreeReader, scratch: ScratchArea
+    ) throws -> StashInfo? {
+        guard !paths.isEmpty else { return nil }
+        let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
+        let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
+        let shelf = StashShelf(vault: self)
+        let now = environment.clock.nowMs
+        let (name, folder) = try shelf.newFolder(now)
+        do {
+            let batch = shelf.batch(into: folder, scratch, width: .long)
+            let writer = BlobWriter(cipher: cipher, batch: batch, random: environment.random, deflates: true)
+            let files = try paths.sorted().map { path in
+                let old = try head.flatMap { (id) throws(VaultError) in try trees.entry(path, in: id) }
+                return StashedFile(
+                    path: path, kind: old?.file == nil ? .added : .modified, entry: try stored(path, writer))
+            }
+            try batch.commit()
+            let record = StashRecord(
+                name: name, timeMs: now, base: state.head, branch: state.namedBranch.name, message: message,
+                files: files)
+            try shelf.seal(record, in: folder, scratch)
+            return record.info((try? shelf.all().firstIndex { $0.name == name }) ?? 0)
+        } catch {
+            shelf.removeFolder(name)
+            throw error
+        }
+    }
+
     /// Encrypts a file of the working copy; one that changes meanwhile is read again, at most three times.
     private func stored(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry {
         let folder = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in

@@ -116,6 +116,38 @@ extension Vault {
         return named
     }
 
+    /// The key that signs a commit of this clone.
+    ///
+    /// - Returns: Nil where it is not to be signed, and with a warning where the key is not here.
+    /// - Throws: As `requireSignable`.
+    func commitKey(
+        _ branch: BranchRecord, _ index: BranchIndex, signs: Bool = true, what: String = "commit",
+        observer: any Observer
+    ) throws(VaultError) -> P256PrivateKey? {
+        try requireSignable(branch, index, signs: signs)
+        guard signs else { return nil }
+        let key = try signingKey(branch)
+        if key == nil { observer.warning("this clone's signing key is not here; the \(what) is not signed") }
+        return key
+    }
+
+    /// Refuses a commit that would not be signed in a vault that requires it: it could never be published.
+    ///
+    /// - Throws: `keyMissing`, `refused` where it is not to be signed.
+    func requireSignable(_ branch: BranchRecord, _ index: BranchIndex, signs: Bool = true) throws(VaultError) {
+        guard index.hasFeature(Feature.signaturesRequired) else { return }
+        guard signs else {
+            throw VaultError(
+                .refused, "this vault requires signed commits, and one that is not could never be pushed",
+                hint: "commit without --no-sign, and with the setting commit.sign")
+        }
+        guard try signingKey(branch) == nil else { return }
+        throw VaultError(
+            .keyMissing, "this vault requires signed commits, and this clone's signing key is not here",
+            hint: "put the key back, or take the work into a new clone, which has a key of its own; vaultctl clone",
+            path: branch.publicKeyID.map { "local/\($0.text).pem" })
+    }
+
     /// The private key that signs this clone's commits, or nil when its file is not there.
     func signingKey(_ branch: BranchRecord) throws(VaultError) -> P256PrivateKey? {
         guard let id = branch.publicKeyID else { return nil }

@@ -31,4 +31,24 @@ extension Vault {
         try files.write("pending_registration.json", pending, scratch: scratch)
         return branch
     }
+
+    /// Two inits with one vault key derive one clone ref id; the loser takes a fresh one (spec 05 §3.1).
+    func renameOwnRef(_ own: BranchRecord, _ state: CloneState, _ scratch: ScratchArea) throws {
+        guard let head = state.head else { return }
+        let random = environment.random
+        var index = state.index
+        guard let position = index.branches.firstIndex(where: { $0.branchID == own.branchID }) else { return }
+        let fresh = try decoding("naming a ref") { () throws(FormatError) in
+            try RefID.random(.clone, using: random)
+        }
+        index.branches[position].headRefID = fresh
+        try storeRef(fresh, old: nil, new: head, scratch: scratch)
+        try storeIndex(index, scratch: scratch)
+    }
+
+    /// Every ref that is stored here, whether the index names it or not.
+    func storedRefs() throws(VaultError) -> [RefID] {
+        try attempt("cannot list the refs") { () throws(Errno) in try layout.refs.entries() }
+            .compactMap { try? RefID(String(decoding: $0.name, as: UTF8.self)) }
+    }
 }

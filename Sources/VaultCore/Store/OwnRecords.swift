@@ -12,29 +12,63 @@ extension Vault {
         /// The exact bytes of the ref there.
         var bytes: [UInt8]?
         var timeMs: Int64
+        /// What had been accepted from the place by then; nil where the record does not tell.
+        var judgedBy: Judge?
+    }
+
+    /// The head that a look was judged by; nil when nothing had been accepted yet.
+    struct Judge: Sendable, Equatable {
+        var accepted: ObjectID?
+    }
+
+    /// A head that was refused because the branch went back.
+    struct RefusedHead: Sendable, Equatable {
+        /// Nil where the remote did not have the branch any more.
+        var commit: ObjectID?
+        /// What it was judged by.
+        var accepted: ObjectID?
+        var timeMs: Int64
     }
 
     /// What was last seen of a remote.
     ///
     /// Never a baseline, never a `match`.
     func seenHead(at place: RemotePlace, ref: RefID) throws(VaultError) -> SeenHead? {
-        let all: JSONValue?
-        do throws(VaultError) { all = try files.readOwn(Self.seenName) } catch {
+        guard let entry = try seenEntry(at: place, ref: ref), let time = entry["time_ms"]?.int else { return nil }
+        return SeenHead(
+            commit: Self.id(entry["commit_id"]),
+            bytes: entry["ref_b64"]?.text.flatMap { Base64.decode(Array($0.utf8).span) }, timeMs: time,
+            judgedBy: entry["accepted_id"].map { Judge(accepted: Self.id($0)) })
+    }
+
+    /// The head that was refused when a place was read last; nil when nothing was.
+    ///
+    /// Its commits need not be here.
+    func refusedHead(at place: RemotePlace, ref: RefID) throws(VaultError) -> RefusedHead? {
+        guard let entry = try seenEntry(at: place, ref: ref)?["refused"], let time = entry["time_ms"]?.int else {
+            return nil
+        }
+        return RefusedHead(
+            commit: Self.id(entry["commit_id"]), accepted: Self.id(entry["accepted_id"]), timeMs: time)
+    }
+
+    private func seenEntry(at place: RemotePlace, ref: RefID) throws(VaultError) -> JSONValue? {
+        do throws(VaultError) {
+            return try files.readOwn(Self.seenName)?["remotes"]?[name: place.text]?[name: ref.text]
+        } catch {
             // Not written durably: after a power cut it may hold anything, and the next look at the remote renews it.
             guard error.code == .objectCorrupt else { throw error }
-            all = nil
+            return nil
         }
-        guard let entry = all?["remotes"]?[name: place.text]?[name: ref.text], let time = entry["time_ms"]?.int
-        else { return nil }
-        return SeenHead(
-            commit: entry["commit_id"]?.text.flatMap { try? ObjectID($0) },
-            bytes: entry["ref_b64"]?.text.flatMap { Base64.decode(Array($0.utf8).span) }, timeMs: time)
     }
+
+    private static func id(_ value: JSONValue?) -> ObjectID? { value?.text.flatMap { try? ObjectID($0) } }
 
     /// When a place last answered; nil when it never did, or the record was lost.
     func lastSeenMs(at place: RemotePlace) -> Int64? {
         guard let all = try? files.readOwn(Self.seenName) else { return nil }
-        return (all["remotes"]?[name: place.text]?.members ?? []).compactMap { $0.value["time_ms"]?.int }.max()
+        return (all["remotes"]?[name: place.text]?.members ?? [])
+            .flatMap { [$0.value["time_ms"]?.int, $0.value["refused"]?["time_ms"]?.int].compactMap(\.self) }.max()
     }
 
     /// The refs that were seen at a place.
@@ -57,27 +91,52 @@ extension Vault {
     func seenCommits() -> [ObjectID] {
         guard let all = try? files.readOwn(Self.seenName) else { return [] }
         return (all["remotes"]?.members ?? []).flatMap { $0.value.members ?? [] }
-            .compactMap { $0.value["commit_id"]?.text.flatMap { try? ObjectID($0) } }
+            .compactMap { Self.id($0.value["commit_id"]) }
     }
 
+    /// Notes the remote's head of a branch as it was just read.
+    ///
+    /// * `accepted`: The head accepted from there so far: once it is another one, that is known more lately.
     func recordSeen(
-        _ heads: [(ref: RefID, commit: ObjectID?, bytes: [UInt8]?)], at place: RemotePlace, scratch: ScratchArea,
-        durable: Bool = false
+        _ ref: RefID, _ commit: ObjectID?, bytes: [UInt8]?, accepted: ObjectID?, at place: RemotePlace,
+        scratch: ScratchArea, durable: Bool = false
+    ) throws(VaultError) {
+        try changeSeen(ref, at: place, scratch: scratch, durable: durable) { _, now in
+            .record([
+                "commit_id": .optional(commit?.text),
+                "ref_b64": .optional(bytes.map { Base64.text($0.span) }),
+                "accepted_id": .optional(accepted?.text),
+                "time_ms": .integer(now),
+            ])
+        }
+    }
+
+    /// Notes that the remote's head of a branch was just refused, beside the one that was seen before.
+    ///
+    /// * `accepted`: The head it was judged by.
+    func recordRefused(
+        _ ref: RefID, _ commit: ObjectID?, accepted: ObjectID?, at place: RemotePlace, scratch: ScratchArea
+    ) throws(VaultError) {
+        try changeSeen(ref, at: place, scratch: scratch, durable: false) { entry, now in
+            entry.setting(
+                "refused",
+                to: .record([
+                    "commit_id": .optional(commit?.text),
+                    "accepted_id": .optional(accepted?.text),
+                    "time_ms": .integer(now),
+                ]))
+        }
+    }
+
+    private func changeSeen(
+        _ ref: RefID, at place: RemotePlace, scratch: ScratchArea, durable: Bool,
+        _ change: (JSONValue, Int64) -> JSONValue
     ) throws(VaultError) {
         let all = (try? files.readOwn(Self.seenName)) ?? .object([])
         var remotes = all["remotes"] ?? .object([])
-        var known = remotes[name: place.text] ?? .object([])
-        let now = environment.clock.nowMs
-        for head in heads {
-            known = known.setting(
-                head.ref.text,
-                to: .object([
-                    JSONMember(name: "commit_id", value: .optional(head.commit?.text)),
-                    JSONMember(name: "ref_b64", value: .optional(head.bytes.map { Base64.text($0.span) })),
-                    JSONMember(name: "time_ms", value: .integer(now)),
-                ]))
-        }
-        remotes = remotes.setting(place.text, to: known)
+        let known = remotes[name: place.text] ?? .object([])
+        let entry = change(known[name: ref.text] ?? .object([]), environment.clock.nowMs)
+        remotes = remotes.setting(place.text, to: known.setting(ref.text, to: entry))
         let members = all.setting("remotes", to: remotes).members ?? []
         try files.writeOwn(Self.seenName, members.filter { $0.name != "v" }, scratch: scratch, durable: durable)
     }
@@ -143,23 +202,28 @@ extension Vault {
             hint: "make another clone", path: root)
     }
 
-    /// Whether a commit is known to be on the remote: reachable from a head that this clone accepted or has seen.
-    func isPublished(_ id: ObjectID, state: CloneState) throws(VaultError) -> Bool {
+    /// Whether a commit is known to be on a remote: reachable from a head that this clone accepted or has seen.
+    ///
+    /// * `isStillThere`: Remotes that had lost a branch at the last look do not count.
+    func isPublished(
+        _ id: ObjectID, state: CloneState, isStillThere: Bool = false
+    ) throws(VaultError) -> Bool {
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let ref = state.namedBranch.headRefID
+        let seen = (try? files.readOwn(Self.seenName))?["remotes"]?.members ?? []
+        let lost = isStillThere ? Set(seen.filter(Self.hasLostABranch).map { RemotePlace(text: $0.name) }) : []
+        let recorded = try recordedPlace()
         var heads: Set<ObjectID> = []
         let accepted = try RemoteHeads(files: files, config: state.config, tracked: ref)
-        if let head = accepted[ref] { heads.insert(head) }
-        if let head = try refs.commit(of: ref), accepted[ref] != nil { heads.insert(head) }
-        heads.formUnion(try RemoteHeads.others(ref, files))
-        if let all = try? files.readOwn(Self.seenName) {
-            for remote in all["remotes"]?.members ?? [] {
-                // The named branch, and this clone's own where that was published.
-                for ref in [ref, state.headRef] {
-                    if let text = remote.value[name: ref.text]?["commit_id"]?.text, let head = try? ObjectID(text) {
-                        heads.insert(head)
-                    }
-                }
+        if let head = accepted[ref], recorded.map({ lost.contains($0) }) != true {
+            heads.insert(head)
+            if let shared = try refs.commit(of: ref) { heads.insert(shared) }
+        }
+        heads.formUnion(try RemoteHeads.others(ref, files, except: lost))
+        for remote in seen where !lost.contains(RemotePlace(text: remote.name)) {
+            // The named branch, and this clone's own where that was published.
+            for ref in [ref, state.headRef] {
+                if let head = Self.id(remote.value[name: ref.text]?["commit_id"]) { heads.insert(head) }
             }
         }
         for head in heads where try store.holds(head) {
@@ -169,6 +233,14 @@ extension Vault {
             }
         }
         return false
+    }
+
+    /// Whether a place did not have a branch any more that had been accepted from it.
+    private static func hasLostABranch(_ place: JSONMember) -> Bool {
+        (place.value.members ?? []).contains { entry in
+            let last = entry.value["refused"] ?? entry.value
+            return id(last["commit_id"]) == nil && id(last["accepted_id"]) != nil
+        }
     }
 
     private static let sendingName = "sending.json"

@@ -112,8 +112,12 @@ struct RemoteHeads: Sendable, Equatable {
     }
 
     /// The heads of a branch that were accepted from any remote but the recorded one.
-    static func others(_ ref: RefID, _ files: LocalFiles) throws(VaultError) -> [ObjectID] {
-        try stored(files).values.compactMap { $0[ref] }
+    ///
+    /// * `lost`: Places that do not count.
+    static func others(
+        _ ref: RefID, _ files: LocalFiles, except lost: Set<RemotePlace> = []
+    ) throws(VaultError) -> [ObjectID] {
+        try stored(files).compactMap { lost.contains($0.key) ? nil : $0.value[ref] }
     }
 
     /// Every head that was accepted from any remote but the recorded one.
@@ -134,6 +138,11 @@ struct RemoteHeads: Sendable, Equatable {
         let all = try stored(files)
         guard old != new, let heads = all[old], all[new] == nil else { return }
         try store(heads, at: new, files: files, scratch: scratch)
+    }
+
+    /// When the recorded remote's heads were last moved, in milliseconds since 1970; nil where that can not be told.
+    static func changedMs(_ layout: CloneLayout) -> Int64? {
+        (try? layout.local.status(of: fileName.bytes)).map { $0.modifiedNs / 1_000_000 }
     }
 
     private static func stored(_ files: LocalFiles) throws(VaultError) -> [RemotePlace: [RefID: ObjectID]] {

@@ -31,7 +31,7 @@ struct FolderOwner {
         case .destroyed:
             throw VaultError(
                 .refused, "the vault in \(remote.location) was destroyed; its id can never be used again there",
-                hint: "use another folder")
+                hint: "vaultctl push --server with another folder, or vaultctl detach --backup")
         case .writeKey(let held):
             guard ConstantTime.equal(held.bytes.span, hash.bytes.span) else {
                 throw VaultError(

@@ -39,13 +39,12 @@ struct Incoming {
         }
         var fetched = Fetched(state: state, snapshot: snapshot, baselines: baselines)
         guard let head = snapshot.head else {
-            if !acceptRewind {
-                try vault.checkNotRewound(
-                    nil, baseline: baselines[ref], graph: CommitGraph(store: vault.store, cipher: vault.cipher),
-                    remote: remote)
-            }
+            let graph = CommitGraph(store: vault.store, cipher: vault.cipher)
+            if !acceptRewind { try refuseRewind(snapshot, baselines[ref], graph, scratch) }
             // What is told of a remote that lost the branch; no baseline moves here.
-            try vault.recordSeen([(ref, nil, nil)], at: vault.place(of: remote.location), scratch: scratch)
+            try vault.recordSeen(
+                ref, nil, bytes: nil, accepted: baselines[ref], at: vault.place(of: remote.location),
+                scratch: scratch)
             return fetched
         }
         let indexBefore = state.index
@@ -65,9 +64,7 @@ struct Incoming {
             guard try vault.store.holds(id) else { return false }
             return try known.contains(id)
         }
-        if !acceptRewind {
-            try vault.checkNotRewound(head, baseline: baselines[ref], graph: closure.graph, remote: remote)
-        }
+        if !acceptRewind { try refuseRewind(snapshot, baselines[ref], closure.graph, scratch) }
         try await vault.fetchSigners(of: commits, closure.graph, state.index, from: remote, scratch: scratch)
         try SignaturePolicy(
             index: state.index, graph: closure.graph,
@@ -91,8 +88,19 @@ struct Incoming {
         (fetched.objects, fetched.bytes) = batch.count
         try batch.commit()
         try vault.recordSeen(
-            [(ref, head, snapshot.refBytes)], at: vault.place(of: remote.location), scratch: scratch)
+            ref, head, bytes: snapshot.refBytes, accepted: baselines[ref], at: vault.place(of: remote.location),
+            scratch: scratch)
         return fetched
+    }
+
+    /// Refuses a branch that went back, and notes that for `status`.
+    private func refuseRewind(
+        _ snapshot: RemoteSnapshot, _ baseline: ObjectID?, _ graph: CommitGraph, _ scratch: ScratchArea
+    ) throws(VaultError) {
+        try vault.notingRewind(snapshot, baseline, at: remote, scratch) { () throws(VaultError) in
+            try vault.checkNotRewound(
+                snapshot.head, baseline: baseline, graph: graph, remote: remote, isGone: snapshot.isAbsent)
+        }
     }
 
     /// Merges the remote's index into the local one and fetches the keys of branches that are new here.

@@ -72,7 +72,11 @@ extension Vault {
     ///
     /// - Throws: `refRewound` when their record is lost or damaged.
     func acceptedHeads(of remote: any Remote, _ state: CloneState) throws(VaultError) -> RemoteHeads {
-        let place = place(of: remote.location)
+        try acceptedHeads(at: place(of: remote.location), state)
+    }
+
+    /// The same of a remote at a place.
+    func acceptedHeads(at place: RemotePlace, _ state: CloneState) throws(VaultError) -> RemoteHeads {
         let recorded = try recordedPlace()
         let ref = state.namedBranch.headRefID
         if recorded == place { return try RemoteHeads(files: files, config: state.config, tracked: ref) }

@@ -25,8 +25,9 @@ struct RemoteSnapshot: Sendable {
         }
         guard taken else { return }
         throw VaultError(
-            .nameTaken, "\(remote.location) has another branch named '\(named.name)'",
-            hint: "rename yours and push again")
+            .nameTaken,
+            "\(remote.location) has another branch named '\(named.name)', made elsewhere; this clone's was never pushed",
+            hint: "vaultctl branch -m \(named.name) ANOTHER gives yours another name; then push, fetch and merge")
     }
 }
 
@@ -71,6 +72,34 @@ extension Vault {
         return result
     }
 
+    /// Runs checks of what was read of a remote, and notes for `status` when they refuse it as gone back.
+    ///
+    /// * `scratch`: Nil where nothing is to be changed, not even that note.
+    func notingRewind(
+        _ snapshot: RemoteSnapshot, _ baseline: ObjectID?, at remote: any Remote, _ scratch: ScratchArea?,
+        _ check: () throws(VaultError) -> Void
+    ) throws(VaultError) {
+        do throws(VaultError) { try check() } catch {
+            if let scratch, error.code == .refRewound {
+                // The refusal is what is to be told, whatever becomes of the note.
+                try? recordRefused(
+                    snapshot.ref, snapshot.head, accepted: baseline, at: place(of: remote.location),
+                    scratch: scratch)
+            }
+            throw error
+        }
+    }
+
+    /// A remote that had the vault, and has nothing of it any more.
+    static func gone(_ code: VaultError.Code, _ remote: any Remote) -> VaultError {
+        VaultError(
+            code,
+            "\(remote.location) has nothing of this vault any more: it was destroyed, replaced by one with another key, "
+                + "or moved",
+            hint: "ask its keeper; vaultctl clone fetches what replaced it, vaultctl detach --backup keeps files and "
+                + "history of this clone")
+    }
+
     /// What can not be told where history is cut off.
     static func undecided(_ what: String, _ commit: ObjectID) -> VaultError {
         VaultError(
@@ -81,10 +110,13 @@ extension Vault {
     /// Refuses a remote head that does not descend from the last accepted one (spec 05 §6.3).
     ///
     /// Undecidable is refused.
+    ///
+    /// * `isGone`: Nothing of the vault is there any more.
     func checkNotRewound(
-        _ head: ObjectID?, baseline: ObjectID?, graph: CommitGraph, remote: any Remote
+        _ head: ObjectID?, baseline: ObjectID?, graph: CommitGraph, remote: any Remote, isGone: Bool = false
     ) throws(VaultError) {
         guard let baseline, head != baseline else { return }
+        if isGone { throw Self.gone(.refRewound, remote) }
         if let head, try graph.isAncestor(baseline, of: head) { return }
         if let head, try graph.endsShort([head]) {
             throw Self.undecided("whether the branch on \(remote.location) went back", head)

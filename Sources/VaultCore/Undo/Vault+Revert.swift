@@ -68,8 +68,7 @@ extension Vault {
             }
             return result
         }
-        let key = try signingKey(branch)
-        if key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
+        let key = try commitKey(branch, state.index, observer: observer)
         let text = try message ?? Self.revertMessage(try self.message(of: undone), target)
         let (id, commit) = try CommitBuilder(cipher: cipher, random: environment.random, branch: branch, key: key)
             .build(tree: merged.tree, parents: [head], message: text, timeMs: commitTimeMs(), batch: batch)

@@ -4,13 +4,14 @@ internal import VaultSystem
 /// Files that stay on disk and are left out of commits: the record of `rm --cached`, in `local/vaultctl/left-out.json`.
 ///
 /// There is no staging area to take a file out of, so the record stands beside the clone until a commit names the file.
-/// It is for one branch: another one may track the same paths.
+/// That a file is to be dropped is for one branch. That it is not tracked holds wherever no commit has it: another branch
+/// may track it, and one that does not, such as one made from here, leaves it out as this one does.
 struct LeftOut: Sendable, Equatable {
     /// The branch's ref.
     var ref: RefID
     /// Tracked paths that the next commit drops.
     var pending: Set<VaultPath> = []
-    /// Paths that are not tracked any more.
+    /// Paths that are not tracked any more, whatever the branch.
     ///
     /// Kept apart: when somebody else commits the file again it is not dropped a second time.
     var untracked: Set<VaultPath> = []
@@ -21,36 +22,41 @@ struct LeftOut: Sendable, Equatable {
 
     static func read(_ files: LocalFiles, for ref: RefID) throws(VaultError) -> LeftOut {
         var result = LeftOut(ref: ref)
-        guard let branch = try files.readOwn(name)?["branches"]?[name: ref.text] else { return result }
-        func paths(_ member: String) -> Set<VaultPath> {
-            Set(
-                (branch[name: member]?.items ?? []).compactMap { item in
-                    item.text.flatMap { Base64.decode(Array($0.utf8).span) }.flatMap { try? VaultPath($0) }
-                })
+        guard let record = try files.readOwn(name) else { return result }
+        func paths(_ list: JSONValue?) -> [VaultPath] {
+            (list?.items ?? []).compactMap { item in
+                item.text.flatMap { Base64.decode(Array($0.utf8).span) }.flatMap { try? VaultPath($0) }
+            }
         }
-        result.pending = paths("pending")
-        result.untracked = paths("untracked")
+        result.pending = Set(paths(record["branches"]?[name: ref.text]?["pending"]))
+        result.untracked = Set(paths(record["untracked"]))
+        // Earlier versions kept these by branch as well.
+        for branch in record["branches"]?.members ?? [] {
+            result.untracked.formUnion(paths(branch.value["untracked"]))
+        }
         return result
     }
 
     func write(_ files: LocalFiles, scratch: ScratchArea) throws(VaultError) {
         let old = try files.readOwn(Self.name)?["branches"]?.members ?? []
-        var branches = old.filter { $0.name != ref.text }
+        var branches: [JSONMember] = []
+        for branch in old where branch.name != ref.text {
+            guard let pending = branch.value["pending"], pending.items?.isEmpty == false else { continue }
+            branches.append(JSONMember(name: branch.name, value: .record(["pending": pending])))
+        }
         func list(_ paths: Set<VaultPath>) -> JSONValue {
             .array(paths.sorted().map { .string(Base64.text($0.bytes.span)) })
         }
-        if !pending.isEmpty || !untracked.isEmpty {
-            branches.append(
-                JSONMember(
-                    name: ref.text,
-                    value: .object([
-                        JSONMember(name: "pending", value: list(pending)),
-                        JSONMember(name: "untracked", value: list(untracked)),
-                    ])))
+        if !pending.isEmpty {
+            branches.append(JSONMember(name: ref.text, value: .record(["pending": list(pending)])))
         }
-        guard !branches.isEmpty else { return try files.removeOwn(Self.name) }
+        guard !branches.isEmpty || !untracked.isEmpty else { return try files.removeOwn(Self.name) }
         try files.writeOwn(
-            Self.name, [JSONMember(name: "branches", value: .object(branches))], scratch: scratch)
+            Self.name,
+            [
+                JSONMember(name: "branches", value: .object(branches)),
+                JSONMember(name: "untracked", value: list(untracked)),
+            ], scratch: scratch)
     }
 
     /// Makes what a look found what a commit records: tracked paths count as deleted, others as not there.

@@ -59,8 +59,7 @@ extension Vault {
         }
         edits.sort { $0.path < $1.path }
         let tree = try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply(edits, to: base)
-        let key = sign ? try signingKey(branch) : nil
-        if sign, key == nil { observer.warning("this clone's signing key is not here; the commit is not signed") }
+        let key = try commitKey(branch, state.index, signs: sign, observer: observer)
         let (commit, object) = try CommitBuilder(cipher: cipher, random: environment.random, branch: branch, key: key)
             .build(
                 tree: tree, parents: [head], message: message ?? "Stop tracking \(folder)/", timeMs: commitTimeMs(),

@@ -56,11 +56,12 @@ extension Vault {
         return removed
     }
 
-    /// Gives tracked files or folders of the working copy another place or name.
+    /// Gives tracked files or folders of the working copy another place or name; also such that the next commit tracks,
+    /// as one is that was moved already.
     ///
     /// * `destination`: A folder, or for one source a name that nothing has yet; nil means the vault's root.
     /// - Returns: Where each source went.
-    /// - Throws: `pathNotFound` for what is not tracked or not on disk, `refused` when something stands at the
+    /// - Throws: `pathNotFound` for what no commit takes or is not on disk, `refused` when something stands at the
     ///   destination, or when commits would leave the files out there. Nothing has changed then.
     public func moveFiles(
         _ sources: [VaultPath], to destination: VaultPath?
@@ -70,9 +71,14 @@ extension Vault {
         try refusePacks(state.config, "move files")
         let (trees, head) = try headTree(state)
         var moves: [(from: VaultPath, to: VaultPath)] = []
+        var added: [VaultPath]?
         let isFolder = try destination.map { try kind($0) == .directory } ?? true
         for source in sources {
-            guard let head, try trees.entry(source, in: head) != nil else { throw Self.notTracked(source) }
+            if try head.flatMap({ (id) throws(VaultError) in try trees.entry(source, in: id) }) == nil {
+                let files = try added ?? addedFiles(state, head, trees)
+                added = files
+                guard files.contains(where: { $0.isAtOrBelow(source) }) else { throw Self.notTracked(source) }
+            }
             guard let kind = try kind(source), kind == .regular || kind == .directory else {
                 throw VaultError(.pathNotFound, "\(source) is not on disk", path: source.description)
             }
@@ -101,7 +107,7 @@ extension Vault {
             }
             moves.append((source, target))
         }
-        try refuseLeavingOut(moves, state, trees, head)
+        try refuseLeavingOut(moves, state, trees, head, added ?? [])
         var done: [(from: VaultPath, to: VaultPath)] = []
         do {
             for move in moves {
@@ -138,9 +144,9 @@ extension Vault {
 
     /// Refuses moves by which files would leave the vault: where rules keep untracked files out of commits.
     private func refuseLeavingOut(
-        _ moves: [(from: VaultPath, to: VaultPath)], _ state: CloneState, _ trees: TreeReader, _ head: ObjectID?
+        _ moves: [(from: VaultPath, to: VaultPath)], _ state: CloneState, _ trees: TreeReader, _ head: ObjectID?,
+        _ added: [VaultPath]
     ) throws {
-        guard let head else { return }
         let (rules, leftOut) = (try ignoreRules(state).rules, try leftOut(state))
         func check(_ path: VaultPath) throws(VaultError) {
             guard rules.reason(for: path, isFolder: false) != nil || leftOut.contains(path) else { return }
@@ -149,12 +155,27 @@ extension Vault {
                 hint: "vaultctl check-ignore -v tells the rule", path: path.description)
         }
         for move in moves {
-            guard case .folder(let id)? = try trees.entry(move.from, in: head) else {
-                try check(move.to)
-                continue
+            switch try head.flatMap({ (id) throws(VaultError) in try trees.entry(move.from, in: id) }) {
+            case .folder(let id)?: for file in try trees.files(id) { try check(move.to.joined(file.path)) }
+            case .file?: try check(move.to)
+            case nil:
+                for file in added where file.isAtOrBelow(move.from) {
+                    try check(VaultPath(unchecked: move.to.bytes + file.bytes.dropFirst(move.from.bytes.count)))
+                }
             }
-            for file in try trees.files(id) { try check(move.to.joined(file.path)) }
         }
+    }
+
+    /// The files that no commit has yet and the next one takes.
+    private func addedFiles(
+        _ state: CloneState, _ head: ObjectID?, _ trees: TreeReader
+    ) throws -> [VaultPath] {
+        let tracked =
+            try head.map { (id) throws(VaultError) in try trackedFiles(in: id, trees: trees) }
+            ?? StatCache(tree: nil, entries: [])
+        var changes = try look(tracked)
+        try leftOut(state).apply(to: &changes, taking: [])
+        return changes.added.map(\.path)
     }
 
     private func lockForFiles(_ what: String) throws -> CloneLock {

@@ -68,13 +68,14 @@ struct ServerErrors: Sendable {
             return VaultError(
                 .keyWrong,
                 "\(location) refuses the write: another write key owns this vault there, or it was destroyed and its "
-                    + "id can never be used again", hint: "clone anew with the right key, or publish elsewhere")
+                    + "id can never be used again",
+                hint: "clone anew with the right key, or publish elsewhere: vaultctl push --server URL")
         case 403:
             return VaultError(.tokenRefused, "\(location) refuses to be read\(said)", hint: "use another token")
         case 410:
             return VaultError(
                 .refused, "the vault at \(location) was destroyed; its id can never be used again there",
-                hint: "publish elsewhere")
+                hint: "vaultctl push --server with another server, or vaultctl detach --backup")
         case 407:
             return VaultError(.unreachable, "the proxy before \(location) wants a password")
         case 429:
