@@ -145,3 +145,28 @@ import VaultTestSupport
         #expect(failure { _ = try scene.store.recipient(named: "d4c4") } == .keyNotFound)
     }
 }
+    @Test func `a label that looks like digits takes no other key's place`() throws {
+        let scene = try TestStore()
+        for name in ["alice", "bob"] { try scene.install(try identities[name]) }
+        let store = scene.store
+        let (alice, bob) = (
+            try store.identity(named: "d4c4").fingerprint, try store.identity(named: "28aa").fingerprint
+        )
+        // The beginning of Alice's fingerprint: either could be meant.
+        try store.renameIdentity(bob, to: "d4c4")
+        #expect(failure { _ = try store.identity(named: "d4c4") } == .keyNotFound)
+        #expect(try store.identity(named: "d4c4a").fingerprint == alice)
+        #expect(try store.identity(named: "sha256:d4c4").fingerprint == alice)
+        // A whole fingerprint, of a key that is there and of one that is not.
+        for label in ["d4c4ab77bf610487", "0123456789abcdef"] {
+            try store.renameIdentity(bob, to: label)
+            let found = try? store.identity(named: label).fingerprint
+            #expect(found == (label.hasPrefix("d4c4") ? alice : nil))
+        }
+        // Digits that begin no fingerprint are a label like any other, and one key can have both.
+        try store.renameIdentity(bob, to: "cafe")
+        #expect(try store.identity(named: "cafe").fingerprint == bob)
+        try store.renameIdentity(bob, to: "28aa")
+        #expect(try store.identity(named: "28aa").fingerprint == bob)
+    }
+
