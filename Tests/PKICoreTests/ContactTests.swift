@@ -89,3 +89,7 @@ import VaultSystem
         #expect("Alice".quotedForDisplay == "Alice")
     }
 }
+        #expect("Alice B.".labelForDisplay == "Alice B.")
+        #expect(
+            "Ann, sha256:0123456789abcdef, contact)".labelForDisplay == "\"Ann, sha256:0123456789abcdef, contact)\"")
+        #expect("a\nsha256:".labelForDisplay == "\"a\\nsha256:\"")

@@ -53,7 +53,7 @@ public struct OpenedEnvelope: Sendable {
         if case .invalid(let key) = signature {
             throw PKIError(
                 .signatureBad,
-                "the signature claims to be by \(key.identity.fingerprint) \(key.identity.label.quotedForDisplay) and is not",
+                "the signature claims to be by \(key.identity.fingerprint) \(key.identity.label.labelForDisplay) and is not",
                 hint: "ask for the message again, and trust nothing of this one")
         }
         return content

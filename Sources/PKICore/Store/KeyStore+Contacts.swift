@@ -142,7 +142,7 @@ extension KeyStore {
                     PKIWarning(
                         "signing_key_known",
                         "the signing key \(signing) is that of \(other.identity.fingerprint) "
-                            + "\(other.identity.label.quotedForDisplay) already: anybody can pair it with keys of their own"
+                            + "\(other.identity.label.labelForDisplay) already: anybody can pair it with keys of their own"
                     ))
             }
         }

@@ -34,7 +34,7 @@ enum PkiCommand {
 extension TextSafety {
     /// A label for a line of text: it was chosen by a stranger (spec 08 §5).
     static func label(_ label: String) -> String {
-        label.isEmpty ? "(no label)" : label.quotedForDisplay
+        label.isEmpty ? "(no label)" : label.labelForDisplay
     }
 }
 
