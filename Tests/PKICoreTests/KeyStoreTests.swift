@@ -72,6 +72,40 @@ import VaultTestSupport
         #expect(try scene.store.add(bob, label: "", passphrase: passphrase).label == "default")
     }
 
+    @Test func `folders of keys and contacts that others can enter are closed to them, the one above stays`() throws {
+        let scene = try TestStore()
+        let top = scene.folder.appending("store")
+        let mode = { (path: FilePath) in try LinuxFileSystem().status(of: path, followLinks: false).mode & 0o777 }
+        for identity in identities.all { try scene.install(identity) }
+        try scene.installContact(try identities["bob"])
+        try Shell.run("chmod 755 '\(top.text)' && chmod 775 '\(top.text)/keys' && chmod 755 '\(top.text)/keyring'")
+        _ = try scene.store.importContact(try PublicBundle(parsing: Array(try identities["alice"].bundle.utf8)))
+        #expect(try mode(top.appending(component: "keyring")) == 0o700)
+        #expect(try mode(top.appending(component: "keys")) == 0o775)
+        let passphrase = try Passphrase([1])
+        let pair = try identities["bob"].pair()
+        #expect(failure { _ = try scene.store.add(pair, label: "", passphrase: passphrase) } == .nameTaken)
+        #expect(try mode(top.appending(component: "keys")) == 0o700)
+        #expect(try mode(top) == 0o755)
+        #expect(try scene.store.identities().items.count == 3)
+    }
+
+    @Test func `a moment of making that no calendar has is none`() throws {
+        let scene = try TestStore()
+        let alice = try identities["alice"]
+        let metadata = try #require(alice.files.first { $0.name == "metadata.json" }).text
+        let created = try #require(metadata.split(separator: "\"created\": ").last?.split(separator: "\n").first)
+        for (text, expected) in [
+            ("0", Int64(0)), ("253402300799999", 253_402_300_799_999), ("253402300800000", nil), ("-1", nil),
+            ("9223372036854775807", nil), ("1e400", nil), ("\"x\"", nil), ("null", nil),
+        ] {
+            try scene.install(alice)
+            try scene.put(metadata.replacing(created, with: text), at: "keys", alice.folder, "metadata.json")
+            #expect(try scene.store.identities().items.map(\.createdMs) == [expected], "\(text)")
+            try scene.store.deleteIdentity(try scene.store.identity(named: "d4c4").fingerprint)
+        }
+    }
+
     @Test func `a folder that does not fit its name, or is damaged, is left out with a warning`() throws {
         let scene = try TestStore()
         let (alice, bob) = (try identities["alice"], try identities["bob"])
@@ -122,29 +156,6 @@ import VaultTestSupport
         #expect(failure { _ = try store.identity(named: "default") } == .keyNotFound)
     }
 
-    @Test func `renaming keeps everything else, and deleting removes the folder alone`() throws {
-        let scene = try TestStore()
-        let alice = try identities["alice"]
-        for identity in identities.all { try scene.install(identity) }
-        let fingerprint = try scene.store.identity(named: "Alice Example").fingerprint
-        try scene.store.renameIdentity(fingerprint, to: "Álice")
-        let metadata = try #require(alice.files.first { $0.name == "metadata.json" }).text
-        let expected = metadata.replacing("Alice Example", with: "\\u00c1lice")
-        #expect(try scene.file("keys", alice.folder, "metadata.json").text == expected)
-        try scene.store.deleteIdentity(fingerprint)
-        #expect(try scene.store.identities().items.count == 2)
-        #expect(failure { try scene.store.deleteIdentity(fingerprint) } == .keyNotFound)
-        let passphrase = try Passphrase(alice.passphrase)
-        #expect(failure { _ = try scene.store.signingKey(of: fingerprint, passphrase: passphrase) } == .keyNotFound)
-    }
-
-    @Test func `a store that is not there is empty`() throws {
-        let scene = try TestStore()
-        #expect(try scene.store.identities().items.isEmpty)
-        #expect(try scene.store.contacts().items.isEmpty)
-        #expect(failure { _ = try scene.store.recipient(named: "d4c4") } == .keyNotFound)
-    }
-}
     @Test func `a label that looks like digits takes no other key's place`() throws {
         let scene = try TestStore()
         for name in ["alice", "bob"] { try scene.install(try identities[name]) }
@@ -170,3 +181,26 @@ import VaultTestSupport
         #expect(try store.identity(named: "28aa").fingerprint == bob)
     }
 
+    @Test func `renaming keeps everything else, and deleting removes the folder alone`() throws {
+        let scene = try TestStore()
+        let alice = try identities["alice"]
+        for identity in identities.all { try scene.install(identity) }
+        let fingerprint = try scene.store.identity(named: "Alice Example").fingerprint
+        try scene.store.renameIdentity(fingerprint, to: "Álice")
+        let metadata = try #require(alice.files.first { $0.name == "metadata.json" }).text
+        let expected = metadata.replacing("Alice Example", with: "\\u00c1lice")
+        #expect(try scene.file("keys", alice.folder, "metadata.json").text == expected)
+        try scene.store.deleteIdentity(fingerprint)
+        #expect(try scene.store.identities().items.count == 2)
+        #expect(failure { try scene.store.deleteIdentity(fingerprint) } == .keyNotFound)
+        let passphrase = try Passphrase(alice.passphrase)
+        #expect(failure { _ = try scene.store.signingKey(of: fingerprint, passphrase: passphrase) } == .keyNotFound)
+    }
+
+    @Test func `a store that is not there is empty`() throws {
+        let scene = try TestStore()
+        #expect(try scene.store.identities().items.isEmpty)
+        #expect(try scene.store.contacts().items.isEmpty)
+        #expect(failure { _ = try scene.store.recipient(named: "d4c4") } == .keyNotFound)
+    }
+}

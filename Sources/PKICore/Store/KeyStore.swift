@@ -49,10 +49,20 @@ public struct KeyStore: Sendable {
     }
 
     /// Opens one of the two folders, making it and what is missing above it, for nobody else to read.
+    ///
+    /// One that the reference made, open to others, is closed to them (spec 10 B.7). The folder above may be any that
+    /// the user named, and stays as it is.
     func openCreating(_ name: [UInt8]) throws(PKIError) -> any Directory {
         try attempt("cannot make the key store \(folder.text)", path: folder) { () throws(Errno) in
             try fileSystem.createDirectories(folder, mode: 0o700)
-            return try fileSystem.openDirectory(folder).openDirectory(name, creatingWith: 0o700)
+            let parent = try fileSystem.openDirectory(folder)
+            let directory = try parent.openDirectory(name, creatingWith: 0o700)
+            let mode = try directory.status().mode & 0o7777
+            if mode & 0o077 != 0 {
+                // Where it is somebody else's, or there are no modes, it cannot be changed and is used all the same.
+                try? parent.openFile(name).setMode(mode & 0o700)
+            }
+            return directory
         }
     }
 
