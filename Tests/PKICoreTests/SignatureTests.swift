@@ -77,6 +77,15 @@ import VaultTestSupport
         #expect(try Shell.run(script) == Array("same\n".utf8))
     }
 
+    @Test func `a manifest that could not be read back is not written`() throws {
+        for name in ["a", "line\nend"] { try put([], "dir/\(name)") }
+        let path = folder.appending("dir")
+        let whole = try FolderManifest(scanning: path, excluding: [])
+        let count = whole.bytes().count
+        #expect(try FolderManifest(scanning: path, excluding: [], limit: count) == whole)
+        #expect(failure { _ = try FolderManifest(scanning: path, excluding: [], limit: count - 1) } == .refused)
+    }
+
     @Test func `every kind of difference is found`() throws {
         for name in ["same", "changed", "missing", "folder/inner"] { try put(Array(name.utf8), "dir/\(name)") }
         let path = folder.appending("dir").text
