@@ -115,6 +115,41 @@ import VaultTestSupport
                 == .unknownSigner(claimed: bob.signing.publicKey.fingerprint.text))
     }
 
+    @Test func `a caller who asks for a signer gets the message of that one alone, meant for this recipient`() throws {
+        let bobs = try identities["bob"].known(.contact).identity
+        let recipient = alice.encryption.publicKey
+        let open = { (bytes: [UInt8]) in
+            try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers)
+        }
+        let byBob = try SealedEnvelope.seal(message, to: recipient, signer: bob.signing)
+        let stripped = try changed(byBob, "sf", nil)
+        let unsigned = try changed(changed(changed(byBob, "s", nil), "f", nil), "sf", nil)
+        let false1 = try changed(byBob, "s", .string(Base64.text([UInt8](repeating: 1, count: 64).span)))
+        #expect(try open(byBob).plaintext(signedBy: bobs) == message)
+        #expect(try open(stripped).plaintext(signedBy: bobs, covering: .ciphertext) == message)
+        let sealedByBob = try SealedEnvelope.seal(message, toAll: [recipient], signer: bob.signing)
+        #expect(try open(sealedByBob).plaintext(signedBy: bobs) == message)
+        // Nobody's, no longer the whole's, an own key's, an unknown key's, a false one.
+        for bytes in [
+            stripped, unsigned, false1, try SealedEnvelope.seal(message, toAll: [recipient]),
+            try SealedEnvelope.seal(message, to: recipient, signer: alice.signing),
+            try SealedEnvelope.seal(message, toAll: [recipient], signer: carol.signing),
+        ] {
+            #expect(failure { _ = try open(bytes).plaintext(signedBy: bobs) } == .signatureBad)
+        }
+        for bytes in [unsigned, false1, try SealedEnvelope.seal(message, to: recipient, signer: alice.signing)] {
+            #expect(
+                failure { _ = try open(bytes).plaintext(signedBy: bobs, covering: .ciphertext) } == .signatureBad)
+        }
+        // A label is not a key, and who has no signing key signs nothing.
+        let namesake = PublicIdentity(label: bobs.label, encryption: recipient, signing: alice.signing.publicKey)
+        let mute = PublicIdentity(label: bobs.label, encryption: bobs.encryption, signing: nil)
+        for other in [namesake, mute] {
+            #expect(failure { _ = try open(byBob).plaintext(signedBy: other) } == .signatureBad)
+        }
+        #expect(failure { _ = try open(unsigned).plaintext(signedBy: mute) } == .signatureBad)
+    }
+
     @Test func `every changed character of an envelope is noticed`() throws {
         let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
         let several = try SealedEnvelope.seal(

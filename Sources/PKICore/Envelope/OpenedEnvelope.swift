@@ -47,7 +47,7 @@ public struct OpenedEnvelope: Sendable {
     /// What was inside, whatever the signature is worth.
     package let content: [UInt8]
 
-    /// What was inside.
+    /// What was inside, signed by a known key, an unknown one or nobody.
     /// - Throws: `signatureBad` when it names a known signer who did not sign it.
     public func plaintext() throws(PKIError) -> [UInt8] {
         if case .invalid(let key) = signature {
@@ -57,6 +57,43 @@ public struct OpenedEnvelope: Sendable {
                 hint: "ask for the message again, and trust nothing of this one")
         }
         return content
+    }
+
+    /// What was inside, if this identity signed it: for a caller who relies on who the sender is.
+    ///
+    /// Keys are compared, not labels.
+    ///
+    /// * `covering`: What its signature has to cover at least. ``EnvelopeSignature/Coverage/ciphertext`` takes what the
+    ///   reference signs, and then also a message that was encrypted for somebody else and passed on.
+    /// - Throws: `signatureBad` in every other case, also when there is no signature.
+    public func plaintext(
+        signedBy signer: PublicIdentity, covering: EnvelopeSignature.Coverage = .whole
+    ) throws(PKIError) -> [UInt8] {
+        let wanted = "\(signer.fingerprint) \(signer.label.labelForDisplay)"
+        guard let key = signer.signing else {
+            throw PKIError(.signatureBad, "\(wanted) has no signing key, so nothing can be signed by it")
+        }
+        let content = try plaintext()
+        switch signature {
+        case .verified(let known, let covers) where known.identity.signing == key:
+            guard covering == .ciphertext || covers == .whole else {
+                throw PKIError(
+                    .signatureBad,
+                    "the signature of \(wanted) covers the content and not for whom it was encrypted: it may have been "
+                        + "passed on")
+            }
+            return content
+        case .verified(let known, _):
+            throw PKIError(
+                .signatureBad,
+                "it is signed by \(known.identity.fingerprint) \(known.identity.label.labelForDisplay) and not by \(wanted)"
+            )
+        case .unknownSigner(let claimed):
+            throw PKIError(
+                .signatureBad, "its signature names an unknown key, \(claimed.quotedForDisplay), and not \(wanted)")
+        case .unsigned, .invalid:
+            throw PKIError(.signatureBad, "it is not signed, and has to be by \(wanted)")
+        }
     }
 }
 
