@@ -115,6 +115,39 @@ import VaultTestSupport
                 == .unknownSigner(claimed: bob.signing.publicKey.fingerprint.text))
     }
 
+    @Test func `no signature of a file is one over a whole envelope`() throws {
+        let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let several = try SealedEnvelope.seal(message, toAll: [alice.encryption.publicKey], signer: bob.signing)
+        for sealed in [one, several] {
+            let value = try inner(sealed)
+            let member = { (name: StaticString) in try #require(EnvelopeText.bytes(value, name)) }
+            let hash = try FileDigest.of(try member("c"))
+            let signer = Array(bob.signing.publicKey.fingerprint.text.utf8)
+            let recipient = try FileDigest.of(alice.encryption.publicKey.subjectPublicKeyInfo)
+            var fields: SignedFields
+            if sealed == one {
+                fields = SignedFields("vaultctl/envelope-signature/1")
+                for field in [[2], recipient, try member("w"), try member("i"), hash, signer] { fields.append(field) }
+            } else {
+                let item = try #require(value["r"]?.items?.first)
+                let wrapped = try #require(EnvelopeText.bytes(item, "w"))
+                fields = SignedFields("vaultctl/sealed-signature/1")
+                for field in [[0, 1], recipient, wrapped, try member("i"), hash, try member("h"), signer] {
+                    fields.append(field)
+                }
+            }
+            // The bytes are those that are signed, and the signature of a file that holds them is not taken.
+            let right = try bob.signing.sign(digest: try fields.signedDigest())
+            let ofFile = try DetachedSignature.sign(fields.bytes, with: bob.signing).signature
+            for (signature, isTaken) in [(right, true), (ofFile, false)] {
+                let forged = try changed(sealed, "sf", .string(Base64.text(signature.span)))
+                let opened = try SealedEnvelope.open(forged, with: alice.encryption, signers: signers)
+                let known = try identities["bob"].known(.contact)
+                #expect(opened.signature == (isTaken ? .verified(known, covers: .whole) : .invalid(known)))
+            }
+        }
+    }
+
     @Test func `a caller who asks for a signer gets the message of that one alone, meant for this recipient`() throws {
         let bobs = try identities["bob"].known(.contact).identity
         let recipient = alice.encryption.publicKey

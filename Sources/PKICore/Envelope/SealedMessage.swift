@@ -179,7 +179,7 @@ struct SealedMessage {
         fields.append(ciphertextHash)
         fields.append(code)
         fields.append(Array(signer.utf8))
-        return try FileDigest.of(fields.bytes)
+        return try fields.signedDigest()
     }
 
     /// How many recipients there are, in two bytes, and both parts of each.

@@ -107,6 +107,6 @@ enum VersionedEnvelope {
         fields.append(iv)
         fields.append(ciphertextHash)
         fields.append(Array(signer.utf8))
-        return try FileDigest.of(fields.bytes)
+        return try fields.signedDigest()
     }
 }
