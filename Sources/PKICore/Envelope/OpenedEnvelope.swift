@@ -80,7 +80,8 @@ public struct OpenedEnvelope: Sendable {
                 throw PKIError(
                     .signatureBad,
                     "the signature of \(wanted) covers the content and not for whom it was encrypted: it may have been "
-                        + "passed on")
+                        + "passed on",
+                    hint: "--content-only takes what sgit signs")
             }
             return content
         case .verified(let known, _):
