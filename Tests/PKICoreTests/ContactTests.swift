@@ -63,6 +63,19 @@ import VaultSystem
         #expect(try scene.store.importContact(PublicBundle(alice)).warnings.isEmpty)
     }
 
+    @Test func `a contact that is damaged, and so cannot be compared, is replaced only by force`() throws {
+        let alice = try identities["alice"]
+        for damage in ["", "{}", alice.contactText.replacing("public_key_pem", with: "public"), "{\"label\": 1}"] {
+            let scene = try TestStore()
+            try scene.put(damage, at: "keyring", alice.contactName)
+            let given = try bundle("alice")
+            #expect(failure { _ = try scene.store.importContact(given) } == .objectCorrupt)
+            #expect(try scene.file("keyring", alice.contactName).text == damage)
+            _ = try scene.store.importContact(given, replacingSigningKey: true)
+            #expect(try scene.store.contacts().items == [given.identity])
+        }
+    }
+
     @Test func `a signing key that is somebody else's already is warned of`() throws {
         let scene = try TestStore()
         let (alice, bob) = (try bundle("alice"), try bundle("bob"))

@@ -57,12 +57,14 @@ extension KeyStore {
     /// * `replacingSigningKey`: Whether a known encryption key may get another signing key. Anybody can put a key of
     ///   their own beside somebody's public encryption key, and would sign in that person's name from then on.
     /// - Throws: `refused` when the fingerprint is that of a stored key which is another one, or when the signing key
-    ///   is another one and must not be.
+    ///   is another one and must not be; `objectCorrupt` then too when the contact is there and damaged.
     public func importContact(
         _ bundle: PublicBundle, replacingSigningKey: Bool = false
     ) throws(PKIError) -> ContactImport {
         let contact = bundle.identity
         try checkLabel(contact.label)
+        // What cannot be compared is not replaced.
+        if !replacingSigningKey { try checkStored(contact.fingerprint) }
         let known = try knownKeys()
         let same = known.filter { $0.identity.fingerprint == contact.fingerprint }
         guard same.allSatisfy({ $0.identity.encryption == contact.encryption }) else {
@@ -119,6 +121,20 @@ extension KeyStore {
         } catch {
             if error == .noSuchFile { throw Self.noContact(fingerprint) }
             throw PKIError.io(error, "cannot remove \(fingerprint)", path: folder)
+        }
+    }
+
+    /// Refuses a contact whose file is there and cannot be read.
+    private func checkStored(_ fingerprint: Fingerprint) throws(PKIError) {
+        guard let directory = try open(Self.contactsName),
+            let bytes = try readIfPresent(Self.fileName(fingerprint), in: directory)
+        else { return }
+        do throws(PKIError) {
+            _ = try Self.readContact(bytes, fingerprint)
+        } catch {
+            throw PKIError(
+                .objectCorrupt, "the file of the contact \(fingerprint) is damaged: \(error.message)",
+                hint: "--force replaces it")
         }
     }
 

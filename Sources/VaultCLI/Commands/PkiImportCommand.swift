@@ -7,7 +7,7 @@ enum PkiImportCommand {
     /// Whatever begins like this is a link and no file name.
     private static let linkStart = Array("vaultctl-id:".utf8)
     private static let limit = 1 << 20
-    static let force = OptionSpec.flag("--force", help: "give a contact another signing key than it had")
+    static let force = OptionSpec.flag("--force", help: "replace a contact that had another signing key or is damaged")
 
     static let verb = Verb(
         words: ["pki", "import"], group: .identities, summary: "keep somebody's public keys as a contact",
@@ -25,7 +25,7 @@ enum PkiImportCommand {
                 completion: .file)
         ],
         exits: [
-            .init(.ok), .init(.integrity, "it is no public bundle"),
+            .init(.ok), .init(.integrity, "it is no public bundle, or the contact is there and damaged"),
             .init(.refused, "the fingerprint is that of another key, or the signing key is another than before"),
             .init(.unsupported, "a bundle of another version"),
         ],
