@@ -135,9 +135,13 @@ extension KeyStore {
     public func deleteIdentity(_ fingerprint: Fingerprint) throws(PKIError) {
         let name = fingerprint.fileName
         guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
+        let temporary = Array(".tmp-".utf8) + (try freshName())
         let isThere = try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
             guard try keys.statusIfPresent(of: name) != nil else { return false }
-            try keys.removeTree(name)
+            // Whole or not at all: half of a pair would be left out of every list with its private key still there.
+            try keys.rename(name, to: keys, as: temporary, replacing: false)
+            try keys.sync()
+            try keys.removeTree(temporary)
             try keys.sync()
             return true
         }
