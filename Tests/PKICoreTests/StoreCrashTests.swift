@@ -7,7 +7,7 @@ import VaultTestSupport
 
 /// What a power cut or a failing call leaves of a key store and of the files that results are written to.
 @Suite struct StoreCrashTests {
-    private static let folder: FilePath = "/home/ann/.sg-send"
+    private static let folder: FilePath = "/users/ann/.sg-send"
     private let identities: TestIdentities
 
     init() throws { identities = try TestIdentities() }
