@@ -56,8 +56,9 @@ def text(value):
 def envelope(version, recipient, signer):
     key, iv = os.urandom(32), os.urandom(12)
     c, w = AESGCM(key).encrypt(iv, MESSAGE, None), recipient.wrap(key)
+    knowledge = HKDF(hashes.SHA256(), 32, None, b'vaultctl/envelope-signer/1').derive(key)
     whole = fields('vaultctl/envelope-signature/1', bytes([version]), recipient.key_hash(), w, iv,
-                   hashlib.sha256(c).digest(), signer.signer.encode())
+                   hashlib.sha256(c).digest(), knowledge, signer.signer.encode())
     return text({'v': version, 'w': b64(w), 'i': b64(iv), 'c': b64(c), 's': b64(signer.sign(c, hashes.SHA256())),
                  'f': signer.signer, 'sf': b64(signer.sign(whole, hashes.SHA384()))})
 

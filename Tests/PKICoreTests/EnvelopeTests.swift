@@ -1,4 +1,5 @@
 import Testing
+import VaultCrypto
 import VaultFormat
 import VaultTestSupport
 
@@ -115,6 +116,49 @@ import VaultTestSupport
                 == .unknownSigner(claimed: bob.signing.publicKey.fingerprint.text))
     }
 
+    /// What only who can open an envelope of version 2 computes from it.
+    private func knowledge(_ value: JSONValue, _ recipient: KeyPair) throws -> [UInt8] {
+        let wrapped = try #require(EnvelopeText.bytes(value, "w"))
+        let key = try SealedEnvelope.unwrap(wrapped, with: recipient.encryption)
+        let derived = try SealedMessage.derive(key, "vaultctl/envelope-signer/1")
+        return derived.withBytes { bytes in [UInt8](copying: bytes) }
+    }
+
+    @Test func `nobody signs as a whole what he can not open`() throws {
+        // Carol is on the way, takes Bob's signatures away and puts her own there, over everything that she sees.
+        let sealed = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let value = try inner(sealed)
+        let member = { (name: StaticString) in try #require(EnvelopeText.bytes(value, name)) }
+        let hash = try FileDigest.of(try member("c"))
+        let recipient = try FileDigest.of(alice.encryption.publicKey.subjectPublicKeyInfo)
+        let name = carol.signing.publicKey.fingerprint.text
+        let signers = try identities.signers(contacts: ["bob", "carol"], own: ["alice"])
+        let carols = try identities["carol"].known(.contact)
+        let guesses: [([UInt8]?, EnvelopeSignature)] = [
+            (nil, .invalid(carols)), ([], .invalid(carols)), ([UInt8](repeating: 0, count: 32), .invalid(carols)),
+            // Alice, who can open it, could have told her.
+            (try knowledge(value, alice), .verified(carols, covers: .whole)),
+        ]
+        for (guess, expected) in guesses {
+            var fields = SignedFields("vaultctl/envelope-signature/1")
+            for field in [[2], recipient, try member("w"), try member("i"), hash] { fields.append(field) }
+            if let guess { fields.append(guess) }
+            fields.append(Array(name.utf8))
+            let older = try carol.signing.sign(digest: hash)
+            let whole = try carol.signing.sign(digest: try fields.signedDigest())
+            var forged = try changed(sealed, "s", .string(Base64.text(older.span)))
+            forged = try changed(forged, "f", .string(name))
+            forged = try changed(forged, "sf", .string(Base64.text(whole.span)))
+            let opened = try SealedEnvelope.open(forged, with: alice.encryption, signers: signers)
+            #expect(opened.signature == expected)
+            // In the form of the reference it works, which is why that signature covers no more than the ciphertext.
+            let seen = try SealedEnvelope.open(
+                try changed(forged, "sf", nil), with: alice.encryption, signers: signers)
+            #expect(seen.signature == .verified(carols, covers: .ciphertext))
+            #expect(failure { _ = try seen.plaintext(signedBy: carols.identity) } == .signatureBad)
+        }
+    }
+
     @Test func `no signature of a file is one over a whole envelope`() throws {
         let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
         let several = try SealedEnvelope.seal(message, toAll: [alice.encryption.publicKey], signer: bob.signing)
@@ -124,10 +168,13 @@ import VaultTestSupport
             let hash = try FileDigest.of(try member("c"))
             let signer = Array(bob.signing.publicKey.fingerprint.text.utf8)
             let recipient = try FileDigest.of(alice.encryption.publicKey.subjectPublicKeyInfo)
+            let knowledge = sealed == one ? try knowledge(value, alice) : []
             var fields: SignedFields
             if sealed == one {
                 fields = SignedFields("vaultctl/envelope-signature/1")
-                for field in [[2], recipient, try member("w"), try member("i"), hash, signer] { fields.append(field) }
+                for field in [[2], recipient, try member("w"), try member("i"), hash, knowledge, signer] {
+                    fields.append(field)
+                }
             } else {
                 let item = try #require(value["r"]?.items?.first)
                 let wrapped = try #require(EnvelopeText.bytes(item, "w"))

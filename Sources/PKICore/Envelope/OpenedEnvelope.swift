@@ -21,10 +21,10 @@ public enum EnvelopeForm: Sendable, Equatable {
 public enum EnvelopeSignature: Sendable, Equatable {
     /// What a signature covers.
     public enum Coverage: String, Sendable {
-        /// The ciphertext alone: the recipient, the wrapping of the key and the name of the signer could have been
-        /// exchanged by whoever opened it before.
+        /// The ciphertext alone: whoever opened it before could have wrapped its key for another recipient, and anybody
+        /// on the way could have put this signature in the place of another's.
         case ciphertext
-        /// The whole envelope, recipients included.
+        /// The whole envelope, recipients included, by somebody who could open it.
         case whole
     }
 
@@ -64,7 +64,7 @@ public struct OpenedEnvelope: Sendable {
     /// Keys are compared, not labels.
     ///
     /// * `covering`: What its signature has to cover at least. ``EnvelopeSignature/Coverage/ciphertext`` takes what the
-    ///   reference signs, and then also a message that was encrypted for somebody else and passed on.
+    ///   reference signs, and then also a message that was passed on, or that this signer never read.
     /// - Throws: `signatureBad` in every other case, also when there is no signature.
     public func plaintext(
         signedBy signer: PublicIdentity, covering: EnvelopeSignature.Coverage = .whole
@@ -79,8 +79,7 @@ public struct OpenedEnvelope: Sendable {
             guard covering == .ciphertext || covers == .whole else {
                 throw PKIError(
                     .signatureBad,
-                    "the signature of \(wanted) covers the content and not for whom it was encrypted: it may have been "
-                        + "passed on",
+                    "the signature of \(wanted) covers the ciphertext and not for whom or by whom it was encrypted",
                     hint: "--content-only takes what sgit signs")
             }
             return content

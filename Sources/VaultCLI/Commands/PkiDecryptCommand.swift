@@ -112,7 +112,7 @@ struct OpenAnswer: Rendered {
         switch signature {
         case .unsigned: return "not signed"
         case .verified(let key, let covers):
-            let rest = covers == .whole ? "" : "; it covers the content, not for whom it was encrypted"
+            let rest = covers == .whole ? "" : "; it covers the ciphertext, not for whom or by whom it was encrypted"
             return "signature verified (signer: \(told(key)))\(rest)"
         case .unknownSigner, .invalid: return nil
         }
