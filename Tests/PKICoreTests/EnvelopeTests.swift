@@ -264,6 +264,33 @@ import VaultTestSupport
         #expect(try SealedEnvelope.summary(of: single).recipients.isEmpty)
     }
 
+    @Test func `the head of a sealed message has its form before any key is at hand`() throws {
+        let sealed = try SealedEnvelope.seal(
+            message, toAll: [alice, carol].map(\.encryption.publicKey), signer: bob.signing)
+        let recipients = try #require(try inner(sealed)["r"]?.items)
+        let wrapped = try #require(recipients[0]["w"])
+        func many(_ count: Int) -> JSONValue {
+            .array(
+                (0..<count).map { number in
+                    let digits = String(number, radix: 16)
+                    let hash = String(repeating: "0", count: 64 - digits.count) + digits
+                    return .record(["k": .string(hash), "w": wrapped])
+                })
+        }
+        #expect(try SealedEnvelope.summary(of: changed(sealed, "r", many(1024))).recipients.count == 1024)
+        let upper = JSONValue.record(["k": .string(String(repeating: "A", count: 64)), "w": wrapped])
+        let changes: [(String, JSONValue)] = [
+            ("r", many(1025)), ("r", .array([])), ("r", .array(recipients + [recipients[1]])), ("r", .array([upper])),
+            ("r", .array([.record(["w": wrapped])])), ("f", .string("")), ("f", .string("bob")), ("f", .null),
+            ("f", .string(bob.signing.publicKey.fingerprint.text.uppercased())), ("sf", .null), ("h", .string("AAAA")),
+            ("i", .string("AAAA")), ("c", .string("AAAA")),
+        ]
+        for (name, value) in changes {
+            let bytes = try changed(sealed, name, value)
+            #expect(failure { _ = try SealedEnvelope.summary(of: bytes) } == .objectCorrupt, "\(name) \(value)")
+        }
+    }
+
     @Test func `nobody outside changes the head of a sealed message`() throws {
         let sealed = try SealedEnvelope.seal(
             message, toAll: [alice, carol].map(\.encryption.publicKey), signer: bob.signing)

@@ -106,7 +106,7 @@ import VaultTestSupport
     }
 
     @Test(arguments: [
-        "../x", "/x", "a//b", "./a", "a/..", "", "a/", "a\\b",
+        "../x", "/x", "a//b", "./a", "a/..", "", "a/", "a\\b", "a\u{0}b", String(repeating: "a/", count: 256) + "a",
     ])
     func `a manifest leads nowhere but into its folder`(path: String) {
         let line = String(repeating: "0", count: 64) + "  " + path + "\n"
