@@ -16,4 +16,11 @@ public struct PKIWarning: Sendable, Equatable {
 extension String {
     /// The text as it may be printed: labels are text from a stranger (08-pki §5).
     package var quotedForDisplay: String { QuotedName.text(Array(utf8)) }
+
+    /// A label as it may be printed: one that spells a fingerprint stands in quotes, so that it is not taken for the
+    /// fingerprint that follows it.
+    package var labelForDisplay: String {
+        let text = quotedForDisplay
+        return text.utf8.first != UInt8(ascii: "\"") && utf8.contains("sha256:") ? "\"\(text)\"" : text
+    }
 }

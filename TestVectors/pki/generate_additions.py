@@ -44,8 +44,8 @@ class Identity:
     def key_hash(self):
         return hashlib.sha256(self.key_infos[0]).digest()
 
-    def sign(self, data):
-        r, s = utils.decode_dss_signature(self.signing.sign(data, ec.ECDSA(hashes.SHA256())))
+    def sign(self, data, digest):
+        r, s = utils.decode_dss_signature(self.signing.sign(data, ec.ECDSA(digest)))
         return r.to_bytes(32, 'big') + s.to_bytes(32, 'big')
 
 
@@ -56,10 +56,11 @@ def text(value):
 def envelope(version, recipient, signer):
     key, iv = os.urandom(32), os.urandom(12)
     c, w = AESGCM(key).encrypt(iv, MESSAGE, None), recipient.wrap(key)
+    knowledge = HKDF(hashes.SHA256(), 32, None, b'vaultctl/envelope-signer/1').derive(key)
     whole = fields('vaultctl/envelope-signature/1', bytes([version]), recipient.key_hash(), w, iv,
-                   hashlib.sha256(c).digest(), signer.signer.encode())
-    return text({'v': version, 'w': b64(w), 'i': b64(iv), 'c': b64(c), 's': b64(signer.sign(c)), 'f': signer.signer,
-                 'sf': b64(signer.sign(whole))})
+                   hashlib.sha256(c).digest(), knowledge, signer.signer.encode())
+    return text({'v': version, 'w': b64(w), 'i': b64(iv), 'c': b64(c), 's': b64(signer.sign(c, hashes.SHA256())),
+                 'f': signer.signer, 'sf': b64(signer.sign(whole, hashes.SHA384()))})
 
 
 def sealed(recipients, signer):
@@ -73,7 +74,7 @@ def sealed(recipients, signer):
     value = {'sealed': 1, 'r': [{'k': k.hex(), 'w': b64(w)} for k, w in wrapped], 'i': b64(iv), 'c': b64(c), 'h': b64(code)}
     if signer:
         covered = fields('vaultctl/sealed-signature/1', *head, iv, hashlib.sha256(c).digest(), code, name)
-        value |= {'f': signer.signer, 'sf': b64(signer.sign(covered))}
+        value |= {'f': signer.signer, 'sf': b64(signer.sign(covered, hashes.SHA384()))}
     return text(value)
 
 

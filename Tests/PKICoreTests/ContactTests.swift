@@ -34,10 +34,46 @@ import VaultSystem
         #expect(try scene.store.importContact(alice).warnings.isEmpty)
         let mixed = PublicBundle(
             PublicIdentity(label: "Mixed", encryption: alice.identity.encryption, signing: bob.identity.signing))
-        let result = try scene.store.importContact(mixed)
+        #expect(failure { _ = try scene.store.importContact(mixed) } == .refused)
+        #expect(try scene.store.contacts().items == [alice.identity])
+        let result = try scene.store.importContact(mixed, replacingSigningKey: true)
         #expect(result.replaced)
-        #expect(result.warnings.map(\.code) == ["signing_key_changed"])
+        #expect(result.warnings.map(\.code) == ["signing_key_changed", "label_changed"])
         #expect(try scene.store.contacts().items.map(\.label) == ["Mixed"])
+    }
+
+    @Test func `no bundle gives a known encryption key another signing key, takes it or adds one`() throws {
+        let (alice, bob) = (try bundle("alice").identity, try bundle("bob").identity)
+        for (known, offered) in [
+            (alice.signing, bob.signing), (alice.signing, nil), (nil, alice.signing), (nil, bob.signing),
+        ] {
+            let scene = try TestStore()
+            let before = PublicIdentity(label: "Ann", encryption: alice.encryption, signing: known)
+            _ = try scene.store.importContact(PublicBundle(before))
+            let after = PublicIdentity(label: "Ann", encryption: alice.encryption, signing: offered)
+            #expect(failure { _ = try scene.store.importContact(PublicBundle(after)) } == .refused)
+            #expect(try scene.store.contacts().items == [before])
+        }
+        // Nor an own encryption key: its signatures would be shown as one's own.
+        let scene = try TestStore()
+        try scene.install(try identities["alice"])
+        let claim = PublicIdentity(label: "me", encryption: alice.encryption, signing: bob.signing)
+        #expect(failure { _ = try scene.store.importContact(PublicBundle(claim)) } == .refused)
+        #expect(try scene.store.contacts().items.isEmpty)
+        #expect(try scene.store.importContact(PublicBundle(alice)).warnings.isEmpty)
+    }
+
+    @Test func `a contact that is damaged, and so cannot be compared, is replaced only by force`() throws {
+        let alice = try identities["alice"]
+        for damage in ["", "{}", alice.contactText.replacing("public_key_pem", with: "public"), "{\"label\": 1}"] {
+            let scene = try TestStore()
+            try scene.put(damage, at: "keyring", alice.contactName)
+            let given = try bundle("alice")
+            #expect(failure { _ = try scene.store.importContact(given) } == .objectCorrupt)
+            #expect(try scene.file("keyring", alice.contactName).text == damage)
+            _ = try scene.store.importContact(given, replacingSigningKey: true)
+            #expect(try scene.store.contacts().items == [given.identity])
+        }
     }
 
     @Test func `a signing key that is somebody else's already is warned of`() throws {
@@ -87,5 +123,9 @@ import VaultSystem
     @Test func `labels are shown without what would change a terminal`() {
         #expect("a\u{1B}[31m".quotedForDisplay == "\"a\\033[31m\"")
         #expect("Alice".quotedForDisplay == "Alice")
+        #expect("Alice B.".labelForDisplay == "Alice B.")
+        #expect(
+            "Ann, sha256:0123456789abcdef, contact)".labelForDisplay == "\"Ann, sha256:0123456789abcdef, contact)\"")
+        #expect("a\nsha256:".labelForDisplay == "\"a\\nsha256:\"")
     }
 }

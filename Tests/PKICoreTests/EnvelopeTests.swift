@@ -1,4 +1,5 @@
 import Testing
+import VaultCrypto
 import VaultFormat
 import VaultSystem
 import VaultTestSupport
@@ -116,6 +117,120 @@ import VaultTestSupport
                 == .unknownSigner(claimed: bob.signing.publicKey.fingerprint.text))
     }
 
+    /// What only who can open an envelope of version 2 computes from it.
+    private func knowledge(_ value: JSONValue, _ recipient: KeyPair) throws -> [UInt8] {
+        let wrapped = try #require(EnvelopeText.bytes(value, "w"))
+        let key = try SealedEnvelope.unwrap(wrapped, with: recipient.encryption)
+        let derived = try SealedMessage.derive(key, "vaultctl/envelope-signer/1")
+        return derived.withBytes { bytes in [UInt8](copying: bytes) }
+    }
+
+    @Test func `nobody signs as a whole what he can not open`() throws {
+        // Carol is on the way, takes Bob's signatures away and puts her own there, over everything that she sees.
+        let sealed = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let value = try inner(sealed)
+        let member = { (name: StaticString) in try #require(EnvelopeText.bytes(value, name)) }
+        let hash = try FileDigest.of(try member("c"))
+        let recipient = try FileDigest.of(alice.encryption.publicKey.subjectPublicKeyInfo)
+        let name = carol.signing.publicKey.fingerprint.text
+        let signers = try identities.signers(contacts: ["bob", "carol"], own: ["alice"])
+        let carols = try identities["carol"].known(.contact)
+        let guesses: [([UInt8]?, EnvelopeSignature)] = [
+            (nil, .invalid(carols)), ([], .invalid(carols)), ([UInt8](repeating: 0, count: 32), .invalid(carols)),
+            // Alice, who can open it, could have told her.
+            (try knowledge(value, alice), .verified(carols, covers: .whole)),
+        ]
+        for (guess, expected) in guesses {
+            var fields = SignedFields("vaultctl/envelope-signature/1")
+            for field in [[2], recipient, try member("w"), try member("i"), hash] { fields.append(field) }
+            if let guess { fields.append(guess) }
+            fields.append(Array(name.utf8))
+            let older = try carol.signing.sign(digest: hash)
+            let whole = try carol.signing.sign(digest: try fields.signedDigest())
+            var forged = try changed(sealed, "s", .string(Base64.text(older.span)))
+            forged = try changed(forged, "f", .string(name))
+            forged = try changed(forged, "sf", .string(Base64.text(whole.span)))
+            let opened = try SealedEnvelope.open(forged, with: alice.encryption, signers: signers)
+            #expect(opened.signature == expected)
+            // In the form of the reference it works, which is why that signature covers no more than the ciphertext.
+            let seen = try SealedEnvelope.open(
+                try changed(forged, "sf", nil), with: alice.encryption, signers: signers)
+            #expect(seen.signature == .verified(carols, covers: .ciphertext))
+            #expect(failure { _ = try seen.plaintext(signedBy: carols.identity) } == .signatureBad)
+        }
+    }
+
+    @Test func `no signature of a file is one over a whole envelope`() throws {
+        let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
+        let several = try SealedEnvelope.seal(message, toAll: [alice.encryption.publicKey], signer: bob.signing)
+        for sealed in [one, several] {
+            let value = try inner(sealed)
+            let member = { (name: StaticString) in try #require(EnvelopeText.bytes(value, name)) }
+            let hash = try FileDigest.of(try member("c"))
+            let signer = Array(bob.signing.publicKey.fingerprint.text.utf8)
+            let recipient = try FileDigest.of(alice.encryption.publicKey.subjectPublicKeyInfo)
+            let knowledge = sealed == one ? try knowledge(value, alice) : []
+            var fields: SignedFields
+            if sealed == one {
+                fields = SignedFields("vaultctl/envelope-signature/1")
+                for field in [[2], recipient, try member("w"), try member("i"), hash, knowledge, signer] {
+                    fields.append(field)
+                }
+            } else {
+                let item = try #require(value["r"]?.items?.first)
+                let wrapped = try #require(EnvelopeText.bytes(item, "w"))
+                fields = SignedFields("vaultctl/sealed-signature/1")
+                for field in [[0, 1], recipient, wrapped, try member("i"), hash, try member("h"), signer] {
+                    fields.append(field)
+                }
+            }
+            // The bytes are those that are signed, and the signature of a file that holds them is not taken.
+            let right = try bob.signing.sign(digest: try fields.signedDigest())
+            let ofFile = try DetachedSignature.sign(fields.bytes, with: bob.signing).signature
+            for (signature, isTaken) in [(right, true), (ofFile, false)] {
+                let forged = try changed(sealed, "sf", .string(Base64.text(signature.span)))
+                let opened = try SealedEnvelope.open(forged, with: alice.encryption, signers: signers)
+                let known = try identities["bob"].known(.contact)
+                #expect(opened.signature == (isTaken ? .verified(known, covers: .whole) : .invalid(known)))
+            }
+        }
+    }
+
+    @Test func `a caller who asks for a signer gets the message of that one alone, meant for this recipient`() throws {
+        let bobs = try identities["bob"].known(.contact).identity
+        let recipient = alice.encryption.publicKey
+        let open = { (bytes: [UInt8]) in
+            try SealedEnvelope.open(bytes, with: alice.encryption, signers: signers)
+        }
+        let byBob = try SealedEnvelope.seal(message, to: recipient, signer: bob.signing)
+        let stripped = try changed(byBob, "sf", nil)
+        let unsigned = try changed(changed(changed(byBob, "s", nil), "f", nil), "sf", nil)
+        let false1 = try changed(byBob, "s", .string(Base64.text([UInt8](repeating: 1, count: 64).span)))
+        #expect(try open(byBob).plaintext(signedBy: bobs) == message)
+        #expect(try open(stripped).plaintext(signedBy: bobs, covering: .ciphertext) == message)
+        let sealedByBob = try SealedEnvelope.seal(message, toAll: [recipient], signer: bob.signing)
+        #expect(try open(sealedByBob).plaintext(signedBy: bobs) == message)
+        // Nobody's, no longer the whole's, an own key's, an unknown key's, a false one.
+        for bytes in [
+            stripped, unsigned, false1, try SealedEnvelope.seal(message, toAll: [recipient]),
+            try SealedEnvelope.seal(message, to: recipient, signer: alice.signing),
+            try SealedEnvelope.seal(message, toAll: [recipient], signer: carol.signing),
+        ] {
+            #expect(failure { _ = try open(bytes).plaintext(signedBy: bobs) } == .signatureBad)
+        }
+        for bytes in [unsigned, false1, try SealedEnvelope.seal(message, to: recipient, signer: alice.signing)] {
+            #expect(
+                failure { _ = try open(bytes).plaintext(signedBy: bobs, covering: .ciphertext) } == .signatureBad)
+        }
+        // A label is not a key, and who has no signing key signs nothing.
+        let namesake = PublicIdentity(label: bobs.label, encryption: recipient, signing: alice.signing.publicKey)
+        let mute = PublicIdentity(label: bobs.label, encryption: bobs.encryption, signing: nil)
+        for other in [namesake, mute] {
+            #expect(failure { _ = try open(byBob).plaintext(signedBy: other) } == .signatureBad)
+        }
+        #expect(failure { _ = try open(unsigned).plaintext(signedBy: mute) } == .signatureBad)
+    }
+
     @Test func `every changed character of an envelope is noticed`() throws {
         let one = try SealedEnvelope.seal(message, to: alice.encryption.publicKey, signer: bob.signing)
         let several = try SealedEnvelope.seal(
@@ -148,6 +263,33 @@ import VaultTestSupport
         #expect(try SealedEnvelope.summary(of: plain).claimedSigner == nil)
         let single = try SealedEnvelope.seal(message, to: keys[0])
         #expect(try SealedEnvelope.summary(of: single).recipients.isEmpty)
+    }
+
+    @Test func `the head of a sealed message has its form before any key is at hand`() throws {
+        let sealed = try SealedEnvelope.seal(
+            message, toAll: [alice, carol].map(\.encryption.publicKey), signer: bob.signing)
+        let recipients = try #require(try inner(sealed)["r"]?.items)
+        let wrapped = try #require(recipients[0]["w"])
+        func many(_ count: Int) -> JSONValue {
+            .array(
+                (0..<count).map { number in
+                    let digits = String(number, radix: 16)
+                    let hash = String(repeating: "0", count: 64 - digits.count) + digits
+                    return .record(["k": .string(hash), "w": wrapped])
+                })
+        }
+        #expect(try SealedEnvelope.summary(of: changed(sealed, "r", many(1024))).recipients.count == 1024)
+        let upper = JSONValue.record(["k": .string(String(repeating: "A", count: 64)), "w": wrapped])
+        let changes: [(String, JSONValue)] = [
+            ("r", many(1025)), ("r", .array([])), ("r", .array(recipients + [recipients[1]])), ("r", .array([upper])),
+            ("r", .array([.record(["w": wrapped])])), ("f", .string("")), ("f", .string("bob")), ("f", .null),
+            ("f", .string(bob.signing.publicKey.fingerprint.text.uppercased())), ("sf", .null), ("h", .string("AAAA")),
+            ("i", .string("AAAA")), ("c", .string("AAAA")),
+        ]
+        for (name, value) in changes {
+            let bytes = try changed(sealed, name, value)
+            #expect(failure { _ = try SealedEnvelope.summary(of: bytes) } == .objectCorrupt, "\(name) \(value)")
+        }
     }
 
     @Test func `nobody outside changes the head of a sealed message`() throws {

@@ -72,6 +72,40 @@ import VaultTestSupport
         #expect(try scene.store.add(bob, label: "", passphrase: passphrase).label == "default")
     }
 
+    @Test func `folders of keys and contacts that others can enter are closed to them, the one above stays`() throws {
+        let scene = try TestStore()
+        let top = scene.folder.appending("store")
+        let mode = { (path: FilePath) in try LinuxFileSystem().status(of: path, followLinks: false).mode & 0o777 }
+        for identity in identities.all { try scene.install(identity) }
+        try scene.installContact(try identities["bob"])
+        try Shell.run("chmod 755 '\(top.text)' && chmod 775 '\(top.text)/keys' && chmod 755 '\(top.text)/keyring'")
+        _ = try scene.store.importContact(try PublicBundle(parsing: Array(try identities["alice"].bundle.utf8)))
+        #expect(try mode(top.appending(component: "keyring")) == 0o700)
+        #expect(try mode(top.appending(component: "keys")) == 0o775)
+        let passphrase = try Passphrase([1])
+        let pair = try identities["bob"].pair()
+        #expect(failure { _ = try scene.store.add(pair, label: "", passphrase: passphrase) } == .nameTaken)
+        #expect(try mode(top.appending(component: "keys")) == 0o700)
+        #expect(try mode(top) == 0o755)
+        #expect(try scene.store.identities().items.count == 3)
+    }
+
+    @Test func `a moment of making that no calendar has is none`() throws {
+        let scene = try TestStore()
+        let alice = try identities["alice"]
+        let metadata = try #require(alice.files.first { $0.name == "metadata.json" }).text
+        let created = try #require(metadata.split(separator: "\"created\": ").last?.split(separator: "\n").first)
+        for (text, expected) in [
+            ("0", Int64(0)), ("253402300799999", 253_402_300_799_999), ("253402300800000", nil), ("-1", nil),
+            ("9223372036854775807", nil), ("1e400", nil), ("\"x\"", nil), ("null", nil),
+        ] {
+            try scene.install(alice)
+            try scene.put(metadata.replacing(created, with: text), at: "keys", alice.folder, "metadata.json")
+            #expect(try scene.store.identities().items.map(\.createdMs) == [expected], "\(text)")
+            try scene.store.deleteIdentity(try scene.store.identity(named: "d4c4").fingerprint)
+        }
+    }
+
     @Test func `a folder that does not fit its name, or is damaged, is left out with a warning`() throws {
         let scene = try TestStore()
         let (alice, bob) = (try identities["alice"], try identities["bob"])
@@ -120,6 +154,31 @@ import VaultTestSupport
         try store.renameIdentity(expected, to: "default")
         // Bob's label is "default" too.
         #expect(failure { _ = try store.identity(named: "default") } == .keyNotFound)
+    }
+
+    @Test func `a label that looks like digits takes no other key's place`() throws {
+        let scene = try TestStore()
+        for name in ["alice", "bob"] { try scene.install(try identities[name]) }
+        let store = scene.store
+        let (alice, bob) = (
+            try store.identity(named: "d4c4").fingerprint, try store.identity(named: "28aa").fingerprint
+        )
+        // The beginning of Alice's fingerprint: either could be meant.
+        try store.renameIdentity(bob, to: "d4c4")
+        #expect(failure { _ = try store.identity(named: "d4c4") } == .keyNotFound)
+        #expect(try store.identity(named: "d4c4a").fingerprint == alice)
+        #expect(try store.identity(named: "sha256:d4c4").fingerprint == alice)
+        // A whole fingerprint, of a key that is there and of one that is not.
+        for label in ["d4c4ab77bf610487", "0123456789abcdef"] {
+            try store.renameIdentity(bob, to: label)
+            let found = try? store.identity(named: label).fingerprint
+            #expect(found == (label.hasPrefix("d4c4") ? alice : nil))
+        }
+        // Digits that begin no fingerprint are a label like any other, and one key can have both.
+        try store.renameIdentity(bob, to: "cafe")
+        #expect(try store.identity(named: "cafe").fingerprint == bob)
+        try store.renameIdentity(bob, to: "28aa")
+        #expect(try store.identity(named: "28aa").fingerprint == bob)
     }
 
     @Test func `renaming keeps everything else, and deleting removes the folder alone`() throws {

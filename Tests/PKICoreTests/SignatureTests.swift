@@ -77,6 +77,15 @@ import VaultTestSupport
         #expect(try Shell.run(script) == Array("same\n".utf8))
     }
 
+    @Test func `a manifest that could not be read back is not written`() throws {
+        for name in ["a", "line\nend"] { try put([], "dir/\(name)") }
+        let path = folder.appending("dir")
+        let whole = try FolderManifest(scanning: path, excluding: [])
+        let count = whole.bytes().count
+        #expect(try FolderManifest(scanning: path, excluding: [], limit: count) == whole)
+        #expect(failure { _ = try FolderManifest(scanning: path, excluding: [], limit: count - 1) } == .refused)
+    }
+
     @Test func `every kind of difference is found`() throws {
         for name in ["same", "changed", "missing", "folder/inner"] { try put(Array(name.utf8), "dir/\(name)") }
         let path = folder.appending("dir").text
@@ -97,7 +106,7 @@ import VaultTestSupport
     }
 
     @Test(arguments: [
-        "../x", "/x", "a//b", "./a", "a/..", "", "a/", "a\\b",
+        "../x", "/x", "a//b", "./a", "a/..", "", "a/", "a\\b", "a\u{0}b", String(repeating: "a/", count: 256) + "a",
     ])
     func `a manifest leads nowhere but into its folder`(path: String) {
         let line = String(repeating: "0", count: 64) + "  " + path + "\n"
@@ -177,11 +186,11 @@ import VaultTestSupport
         #expect(manifest.entries.count == 9)
         for looks in [0, 5, 11] {
             let stopped = failure {
-                _ = try FolderManifest(scanning: path, excluding: [], cancellation: StopsAfter(looks))
+                _ = try FolderManifest(scanning: FilePath(path), excluding: [], cancellation: StopsAfter(looks))
             }
             #expect(stopped == .cancelled)
             let compared = failure {
-                _ = try manifest.differences(from: path, excluding: [], cancellation: StopsAfter(looks))
+                _ = try manifest.differences(from: FilePath(path), excluding: [], cancellation: StopsAfter(looks))
             }
             #expect(compared == .cancelled)
         }

@@ -60,6 +60,36 @@ struct CompletionTests {
         #expect(await tool.run("__complete", "--", "-C", "v", "log", "H").text == "HEAD\tthe last commit\n")
     }
 
+    @Test("keys of a store are offered by label and by digits, own ones, contacts or both, as the verb takes them")
+    func keys() async throws {
+        let tool = try Tool()
+        let vectors = ScriptVectors(tool: tool)
+        try vectors.keyStore("alice", in: Array("home/.sg-send".utf8))
+        try vectors.contact("bob", in: Array("home/.sg-send".utf8))
+        let alice = "Alice Example\tsha256:d4c4ab77bf610487\n"
+        let (digits, bob) = ("d4c4ab77bf610487\tAlice Example\n", "default\tsha256:28aac7a7ead9dfdf\n")
+        let bobsDigits = "28aac7a7ead9dfdf\tdefault\n"
+        func offered(_ words: String...) async -> String {
+            await tool.run((["__complete", "--", "pki"] + words).map { Array($0.utf8) }).text
+        }
+        #expect(await offered("show", "") == alice + digits)
+        #expect(await offered("sign", "--sign-with", "d4") == digits)
+        #expect(await offered("rename", "--contact", "") == bob + bobsDigits)
+        #expect(await offered("seal", "--to", "") == bob + alice + bobsDigits + digits)
+        #expect(await offered("verify", "--signed-by", "de") == bob)
+        #expect(await offered("decrypt", "--fingerprint=A") == "--fingerprint=Alice Example\n")
+        #expect(await offered("show", "--home", "nowhere", "") == "")
+        // Labels of strangers: two alike, an option, control characters.
+        _ = await tool.run("pki", "rename", "--contact", "28aa", "Alice Example")
+        #expect(await offered("seal", "--to", "Al") == "")
+        for (label, hint) in [
+            ("--force", "--force"), ("a\u{1B}[31m", "\"a\\033[31m\""), ("\u{202E}nnA", "\"\\342\\200\\256nnA\""),
+        ] {
+            _ = await tool.run("pki", "rename", "--contact", "28aa", "--", label)
+            #expect(await offered("delete", "--contact", "") == "28aac7a7ead9dfdf\t\(hint)\n")
+        }
+    }
+
     @Test("a vault whose key would have to be derived offers nothing")
     func neverDerives() async throws {
         let tool = try Tool()

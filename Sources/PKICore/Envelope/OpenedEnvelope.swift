@@ -21,10 +21,10 @@ public enum EnvelopeForm: Sendable, Equatable {
 public enum EnvelopeSignature: Sendable, Equatable {
     /// What a signature covers.
     public enum Coverage: String, Sendable {
-        /// The ciphertext alone: the recipient, the wrapping of the key and the name of the signer could have been
-        /// exchanged by whoever opened it before.
+        /// The ciphertext alone: whoever opened it before could have wrapped its key for another recipient, and anybody
+        /// on the way could have put this signature in the place of another's.
         case ciphertext
-        /// The whole envelope, recipients included.
+        /// The whole envelope, recipients included, by somebody who could open it.
         case whole
     }
 
@@ -47,16 +47,53 @@ public struct OpenedEnvelope: Sendable {
     /// What was inside, whatever the signature is worth.
     package let content: [UInt8]
 
-    /// What was inside.
+    /// What was inside, signed by a known key, an unknown one or nobody.
     /// - Throws: `signatureBad` when it names a known signer who did not sign it.
     public func plaintext() throws(PKIError) -> [UInt8] {
         if case .invalid(let key) = signature {
             throw PKIError(
                 .signatureBad,
-                "the signature claims to be by \(key.identity.fingerprint) \(key.identity.label.quotedForDisplay) and is not",
+                "the signature claims to be by \(key.identity.fingerprint) \(key.identity.label.labelForDisplay) and is not",
                 hint: "ask for the message again, and trust nothing of this one")
         }
         return content
+    }
+
+    /// What was inside, if this identity signed it: for a caller who relies on who the sender is.
+    ///
+    /// Keys are compared, not labels.
+    ///
+    /// * `covering`: What its signature has to cover at least. ``EnvelopeSignature/Coverage/ciphertext`` takes what the
+    ///   reference signs, and then also a message that was passed on, or that this signer never read.
+    /// - Throws: `signatureBad` in every other case, also when there is no signature.
+    public func plaintext(
+        signedBy signer: PublicIdentity, covering: EnvelopeSignature.Coverage = .whole
+    ) throws(PKIError) -> [UInt8] {
+        let wanted = "\(signer.fingerprint) \(signer.label.labelForDisplay)"
+        guard let key = signer.signing else {
+            throw PKIError(.signatureBad, "\(wanted) has no signing key, so nothing can be signed by it")
+        }
+        let content = try plaintext()
+        switch signature {
+        case .verified(let known, let covers) where known.identity.signing == key:
+            guard covering == .ciphertext || covers == .whole else {
+                throw PKIError(
+                    .signatureBad,
+                    "the signature of \(wanted) covers the ciphertext and not for whom or by whom it was encrypted",
+                    hint: "--content-only takes what sgit signs")
+            }
+            return content
+        case .verified(let known, _):
+            throw PKIError(
+                .signatureBad,
+                "it is signed by \(known.identity.fingerprint) \(known.identity.label.labelForDisplay) and not by \(wanted)"
+            )
+        case .unknownSigner(let claimed):
+            throw PKIError(
+                .signatureBad, "its signature names an unknown key, \(claimed.quotedForDisplay), and not \(wanted)")
+        case .unsigned, .invalid:
+            throw PKIError(.signatureBad, "it is not signed, and has to be by \(wanted)")
+        }
     }
 }
 

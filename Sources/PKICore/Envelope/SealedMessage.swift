@@ -151,7 +151,8 @@ struct SealedMessage {
         return try crypto("hashing a key") { () throws(CryptoError) in try SHA256.hash(keyInfo.span) }
     }
 
-    private static func derive(_ key: borrowing SecretBytes, _ info: StaticString) throws(PKIError) -> SecretBytes {
+    /// A key for one use, of a content key.
+    static func derive(_ key: borrowing SecretBytes, _ info: StaticString) throws(PKIError) -> SecretBytes {
         let info = Array(info.description.utf8)
         return try crypto("deriving a key") { () throws(CryptoError) in
             try key.withBytes { key throws(CryptoError) in
@@ -184,7 +185,7 @@ struct SealedMessage {
         fields.append(ciphertextHash)
         fields.append(code)
         fields.append(Array(signer.utf8))
-        return try FileDigest.of(fields.bytes)
+        return try fields.signedDigest()
     }
 
     /// How many recipients there are, in two bytes, and both parts of each.

@@ -18,6 +18,17 @@ struct SignedFields {
         }
         bytes += field
     }
+
+    /// What a signature is made over: the first 32 bytes of SHA-384, which is what ECDSA with P-256 takes of a longer
+    /// digest (FIPS 186-5 §6.4.1).
+    ///
+    /// Files are signed by their SHA-256. With the same hash, a signature that somebody makes of a file which another
+    /// brought, spelling these bytes, would be one over an envelope.
+    func signedDigest() throws(PKIError) -> [UInt8] {
+        let bytes = bytes
+        let digest = try crypto("hashing") { () throws(CryptoError) in try SHA384.hash(bytes.span) }
+        return Array(digest.prefix(SHA256.digestCount))
+    }
 }
 
 /// The SHA-256 of a ciphertext and its tag, computed while they go by.

@@ -5,6 +5,7 @@ internal import VaultFormat
 enum VersionedEnvelope {
     /// Separates the signature over a whole envelope from every other use of a signing key.
     private static let label: StaticString = "vaultctl/envelope-signature/1"
+    private static let knowledgeInfo: StaticString = "vaultctl/envelope-signer/1"
     private static let writtenVersion: UInt8 = 2
 
     static func seal(
@@ -29,7 +30,7 @@ enum VersionedEnvelope {
         let name = signer.publicKey.fingerprint.text
         let whole = try wholeDigest(
             version: writtenVersion, recipient: recipient, wrapped: wrapped, iv: iv, ciphertextHash: digest,
-            signer: name)
+            contentKey: key, signer: name)
         object.add("s", base64: try signer.sign(digest: digest))
         object.add("f", .string(name))
         object.add("sf", base64: try signer.sign(digest: whole))
@@ -61,7 +62,7 @@ enum VersionedEnvelope {
             if let whole = signature.whole {
                 let covered = try wholeDigest(
                     version: form == .version1 ? 1 : 2, recipient: key.publicKey, wrapped: wrapped, iv: iv,
-                    ciphertextHash: digest, signer: signature.signer)
+                    ciphertextHash: digest, contentKey: contentKey, signer: signature.signer)
                 if signingKey.isValid(whole, digest: covered) { status = .verified(known, covers: .whole) }
             } else {
                 status = .verified(known, covers: .ciphertext)
@@ -95,9 +96,12 @@ enum VersionedEnvelope {
     }
 
     /// What `sf` signs: everything that the older signature leaves open, the recipient's key included.
+    ///
+    /// A value that only who has the content key can compute is part of it: otherwise somebody on the way, who cannot
+    /// read the message, could take its signatures away and sign it as his own.
     private static func wholeDigest(
         version: UInt8, recipient: EncryptionPublicKey, wrapped: [UInt8], iv: [UInt8], ciphertextHash: [UInt8],
-        signer: String
+        contentKey: borrowing SecretBytes, signer: String
     ) throws(PKIError) -> [UInt8] {
         var fields = SignedFields(label)
         fields.append([version])
@@ -105,7 +109,9 @@ enum VersionedEnvelope {
         fields.append(wrapped)
         fields.append(iv)
         fields.append(ciphertextHash)
+        let knowledge = try SealedMessage.derive(contentKey, knowledgeInfo)
+        fields.append(knowledge.withBytes { bytes in [UInt8](copying: bytes) })
         fields.append(Array(signer.utf8))
-        return try FileDigest.of(fields.bytes)
+        return try fields.signedDigest()
     }
 }

@@ -21,7 +21,13 @@ struct KeyReference {
         digits = isHex && rest.count >= Self.fewestDigits ? rest : nil
     }
 
-    /// The one of the candidates that is meant: the fingerprint in full, else its beginning, else the label.
+    /// Whether the text is a whole fingerprint, with or without what stands before its digits.
+    private var isWhole: Bool { digits?.count == Fingerprint.digitCount }
+
+    /// The one of the candidates that is meant: whose fingerprint begins so, or whose label it is.
+    ///
+    /// A whole fingerprint is never a label, and digits that begin one key's fingerprint and are another's label mean
+    /// neither: strangers choose their labels, and the first digits of their fingerprints with little work.
     ///
     /// * `kind`: What is looked for, as in "key pair".
     /// - Throws: `keyNotFound`, also when several are meant.
@@ -31,8 +37,11 @@ struct KeyReference {
         let named = items.map { ($0, describe($0)) }
         var matches: [(Item, (fingerprint: Fingerprint, label: String))] = []
         if let digits { matches = named.filter { $0.1.fingerprint.digits.starts(with: digits) } }
-        if matches.isEmpty, !isPrefixed, !text.isEmpty {
-            matches = named.filter { $0.1.label.utf8.elementsEqual(text.utf8) }
+        if !isPrefixed, !isWhole, !text.isEmpty {
+            matches += named.filter { candidate in
+                candidate.1.label.utf8.elementsEqual(text.utf8)
+                    && !matches.contains { $0.1.fingerprint == candidate.1.fingerprint }
+            }
         }
         if matches.count > 1 {
             let list = matches.map(\.1.fingerprint.text).joined(separator: ", ")

@@ -100,7 +100,7 @@ public struct PublicBundle: Sendable {
 
 extension String.UTF8View {
     /// Whether the bytes of a text stand somewhere in these.
-    fileprivate func contains(_ text: StaticString) -> Bool {
+    func contains(_ text: StaticString) -> Bool {
         let wanted = Array(text.description.utf8)
         var rest = self[...]
         while let start = rest.firstIndex(of: wanted[0]) {

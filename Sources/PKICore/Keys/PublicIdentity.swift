@@ -1,6 +1,6 @@
 /// What others may know of an identity: a label and the public halves of its keys.
 public struct PublicIdentity: Sendable, Equatable {
-    /// Free text, chosen by whoever made the identity; `quotedForDisplay` of it is safe to print.
+    /// Free text, chosen by whoever made the identity; print it with control characters quoted, next to the fingerprint.
     public let label: String
     /// What messages to the identity are sealed to.
     public let encryption: EncryptionPublicKey

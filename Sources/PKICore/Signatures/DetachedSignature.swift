@@ -9,6 +9,12 @@ public enum SignatureVerdict: Sendable, Equatable {
     case invalid(KnownKey)
     /// It names a key that is not known.
     case unknownSigner
+
+    /// Whether it is by this identity and nobody else; keys are compared, not labels.
+    public func isValid(by signer: PublicIdentity) -> Bool {
+        guard case .valid(let known) = self, let key = signer.signing else { return false }
+        return known.identity.signing == key
+    }
 }
 
 /// A signature in a file of its own, `FILE.sig`: ECDSA P-256 over the SHA-256 of the bytes (08-pki §7, §8).

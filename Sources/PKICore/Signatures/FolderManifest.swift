@@ -26,16 +26,19 @@ public struct FolderManifest: Sendable, Equatable {
     ///
     /// * `path`: The folder.
     /// * `excluded`: Paths below the folder that are left out, for a manifest that lies in it.
-    /// - Throws: `refused` for a symbolic link, a device or the like, which a digest cannot stand for; `cancelled` when
-    ///   the task is cancelled meanwhile; an I/O error.
+    /// - Throws: `refused` for a symbolic link, a device or the like, which a digest cannot stand for, and for so many
+    ///   files that the manifest would be larger than what is read; `cancelled` when the task is cancelled meanwhile; an
+    ///   I/O error.
     public init(scanning path: String, excluding excluded: [[UInt8]] = []) throws(PKIError) {
-        try self.init(scanning: path, excluding: excluded, cancellation: NoCancellation())
+        try self.init(scanning: FilePath(path), excluding: excluded, cancellation: NoCancellation())
     }
 
-    /// The same, which somebody can stop.
+    /// The same for a path in bytes, which somebody can stop.
     package init(
-        scanning path: String, excluding excluded: [[UInt8]], cancellation: any Cancellation
+        scanning path: FilePath, excluding excluded: [[UInt8]], cancellation: any Cancellation = NoCancellation(),
+        limit: Int = PKILimits.manifest
     ) throws(PKIError) {
+        var count = Self.head.count
         var entries: [Entry] = []
         let walk = FolderWalk(excluded: Set(excluded), cancellation: cancellation)
         try walk.run(path) { (item) throws(PKIError) in
@@ -43,6 +46,14 @@ public struct FolderManifest: Sendable, Equatable {
                 throw PKIError(
                     .refused, "\(item.name) is no regular file, and a manifest holds no other",
                     hint: "remove it, or sign the files one by one")
+            }
+            // Digest, two blanks, the path with its escapes and the mark of those, line end.
+            let escapes = item.path.count { Self.escaped($0) != nil }
+            count += Self.digestCount + 3 + item.path.count + escapes + min(escapes, 1)
+            guard count <= limit else {
+                throw PKIError(
+                    .refused, "\(path.text) holds more files than one manifest lists",
+                    hint: "sign the folders in it one by one")
             }
             entries.append(
                 Entry(path: item.path, sha256: try FileDigest.of(file, name: item.name, cancellation: cancellation)))
@@ -79,21 +90,26 @@ public struct FolderManifest: Sendable, Equatable {
     public func bytes() -> [UInt8] {
         var output = Self.head
         for entry in entries {
-            let isEscaped = entry.path.contains { $0 == Self.newline || $0 == Self.escape || $0 == 0x0D }
+            let isEscaped = entry.path.contains { Self.escaped($0) != nil }
             if isEscaped { output.append(Self.escape) }
             output += Hex.encode(entry.sha256.span)
             output += [0x20, 0x20]
             for byte in entry.path {
-                switch byte {
-                case Self.newline: output += [Self.escape, UInt8(ascii: "n")]
-                case 0x0D: output += [Self.escape, UInt8(ascii: "r")]
-                case Self.escape: output += [Self.escape, Self.escape]
-                default: output.append(byte)
-                }
+                if let letter = Self.escaped(byte) { output += [Self.escape, letter] } else { output.append(byte) }
             }
             output.append(Self.newline)
         }
         return output
+    }
+
+    /// What stands behind a backslash for a byte of a path; nil for a byte that stands for itself.
+    private static func escaped(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case newline: UInt8(ascii: "n")
+        case 0x0D: UInt8(ascii: "r")
+        case escape: escape
+        default: nil
+        }
     }
 
     /// Compares a folder with the manifest: every file is read, and files that are not in it are found too.
@@ -101,12 +117,12 @@ public struct FolderManifest: Sendable, Equatable {
     public func differences(
         from path: String, excluding excluded: [[UInt8]] = []
     ) throws(PKIError) -> ManifestDifferences {
-        try differences(from: path, excluding: excluded, cancellation: NoCancellation())
+        try differences(from: FilePath(path), excluding: excluded, cancellation: NoCancellation())
     }
 
-    /// The same, which somebody can stop.
+    /// The same for a path in bytes, which somebody can stop.
     package func differences(
-        from path: String, excluding excluded: [[UInt8]], cancellation: any Cancellation
+        from path: FilePath, excluding excluded: [[UInt8]], cancellation: any Cancellation
     ) throws(PKIError) -> ManifestDifferences {
         var wanted: [[UInt8]: [UInt8]] = [:]
         for entry in entries { wanted[entry.path] = entry.sha256 }

@@ -18,8 +18,7 @@ struct FolderWalk {
 
     /// Visits one after the other, in no particular order.
     /// - Throws: `cancelled` soon after somebody wishes to stop; an I/O error; what `visit` throws.
-    func run(_ path: String, _ visit: (Item) throws(PKIError) -> Void) throws(PKIError) {
-        let path = FilePath(path)
+    func run(_ path: FilePath, _ visit: (Item) throws(PKIError) -> Void) throws(PKIError) {
         let directory = try attempt("cannot open the folder \(path.text)", path: path) { () throws(Errno) in
             try LinuxFileSystem().openDirectory(path)
         }

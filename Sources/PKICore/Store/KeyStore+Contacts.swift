@@ -53,10 +53,18 @@ extension KeyStore {
     /// Keeps somebody's public keys, with the text of the bundle as it came.
     ///
     /// A contact of the same encryption key is replaced, label included.
-    /// - Throws: `refused` when the fingerprint is that of a stored key which is another one.
-    public func importContact(_ bundle: PublicBundle) throws(PKIError) -> ContactImport {
+    ///
+    /// * `replacingSigningKey`: Whether a known encryption key may get another signing key. Anybody can put a key of
+    ///   their own beside somebody's public encryption key, and would sign in that person's name from then on.
+    /// - Throws: `refused` when the fingerprint is that of a stored key which is another one, or when the signing key
+    ///   is another one and must not be; `objectCorrupt` then too when the contact is there and damaged.
+    public func importContact(
+        _ bundle: PublicBundle, replacingSigningKey: Bool = false
+    ) throws(PKIError) -> ContactImport {
         let contact = bundle.identity
         try checkLabel(contact.label)
+        // What cannot be compared is not replaced.
+        if !replacingSigningKey { try checkStored(contact.fingerprint) }
         let known = try knownKeys()
         let same = known.filter { $0.identity.fingerprint == contact.fingerprint }
         guard same.allSatisfy({ $0.identity.encryption == contact.encryption }) else {
@@ -64,6 +72,14 @@ extension KeyStore {
                 .refused,
                 "another key of the fingerprint \(contact.fingerprint) is known already: one of them is forged",
                 hint: "ask its owner for the whole key")
+        }
+        if !replacingSigningKey, let before = same.first(where: { $0.identity.signing != contact.signing }) {
+            throw PKIError(
+                .refused,
+                "the signing key of \(contact.fingerprint) \(before.identity.label.labelForDisplay) is "
+                    + "\(Self.signingName(before.identity)) here and \(Self.signingName(contact)) in this bundle: "
+                    + "anybody can pair the encryption key of others with a signing key of their own",
+                hint: "compare both fingerprints with the owner; --force replaces the signing key")
         }
         let value = JSONValue.record([
             "label": .string(contact.label), "fingerprint": .string(contact.fingerprint.text),
@@ -111,6 +127,20 @@ extension KeyStore {
         }
     }
 
+    /// Refuses a contact whose file is there and cannot be read.
+    private func checkStored(_ fingerprint: Fingerprint) throws(PKIError) {
+        guard let directory = try open(Self.contactsName),
+            let bytes = try readIfPresent(Self.fileName(fingerprint), in: directory)
+        else { return }
+        do throws(PKIError) {
+            _ = try Self.readContact(bytes, fingerprint)
+        } catch {
+            throw PKIError(
+                .objectCorrupt, "the file of the contact \(fingerprint) is damaged: \(error.message)",
+                hint: "--force replaces it")
+        }
+    }
+
     private static func fileName(_ fingerprint: Fingerprint) -> [UInt8] {
         fingerprint.fileName + Array(suffix.utf8)
     }
@@ -135,6 +165,10 @@ extension KeyStore {
         return (contact, try PKIDocument.optionalText(value, "signing_fingerprint", what: what) ?? "")
     }
 
+    private static func signingName(_ identity: PublicIdentity) -> String {
+        identity.signingFingerprint?.text ?? "none"
+    }
+
     /// What speaks against trusting the keys of a bundle at first sight.
     private static func warnings(_ contact: PublicIdentity, _ known: [KnownKey]) -> [PKIWarning] {
         var warnings: [PKIWarning] = []
@@ -145,16 +179,18 @@ extension KeyStore {
                     PKIWarning(
                         "signing_key_known",
                         "the signing key \(signing) is that of \(other.identity.fingerprint) "
-                            + "\(other.identity.label.quotedForDisplay) already: anybody can pair it with keys of their own"
+                            + "\(other.identity.label.labelForDisplay) already: anybody can pair it with keys of their own"
                     ))
             }
         }
-        let before = known.first { $0.source == .contact && $0.identity.fingerprint == contact.fingerprint }
-        if let before, before.identity.signing != contact.signing {
+        let before = known.first { $0.source == .contact && $0.identity.fingerprint == contact.fingerprint }?.identity
+        if let before, before.signing != contact.signing {
             warnings.append(
-                PKIWarning(
-                    "signing_key_changed",
-                    "the contact had the signing key \(before.identity.signingFingerprint?.text ?? "none") before"))
+                PKIWarning("signing_key_changed", "the contact had the signing key \(signingName(before)) before"))
+        }
+        if let before, !before.label.utf8.elementsEqual(contact.label.utf8) {
+            warnings.append(
+                PKIWarning("label_changed", "the contact was called \(before.label.labelForDisplay) before"))
         }
         return warnings
     }

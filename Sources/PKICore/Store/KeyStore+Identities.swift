@@ -6,7 +6,7 @@ internal import VaultSystem
 public struct StoredIdentity: Sendable {
     /// Label and public halves.
     public let identity: PublicIdentity
-    /// When it was made, in milliseconds since 1970, as its metadata say.
+    /// When it was made, in milliseconds since 1970, as its metadata say; nil where they say no moment up to 9999.
     public let createdMs: Int64?
     /// What the encryption key is for: `RSA-OAEP`.
     public var algorithm: String { IdentityFiles.algorithm }
@@ -37,6 +37,9 @@ enum IdentityFiles {
 }
 
 extension KeyStore {
+    /// The years 1970 to 9999 in milliseconds: what lies outside was no moment of making, and has no RFC 3339 form.
+    private static let moments = Int64(0)...253_402_300_799_999
+
     /// The own identities whose folders are in order; nothing needs a passphrase.
     ///
     /// Fingerprints are computed from the public keys; a folder that does not fit its name is left out.
@@ -144,9 +147,13 @@ extension KeyStore {
         let name = fingerprint.fileName
         removeLeftovers()
         guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
+        let temporary = Array(".tmp-".utf8) + (try freshName())
         let isThere = try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
             guard try keys.statusIfPresent(of: name) != nil else { return false }
-            try keys.removeTree(name)
+            // Whole or not at all: half of a pair would be left out of every list with its private key still there.
+            try keys.rename(name, to: keys, as: temporary, replacing: false)
+            try keys.sync()
+            try keys.removeTree(temporary)
             try keys.sync()
             return true
         }
@@ -166,7 +173,8 @@ extension KeyStore {
             throw PKIError(.objectCorrupt, "its encryption key has the fingerprint \(encryption.fingerprint)")
         }
         let identity = PublicIdentity(label: label, encryption: encryption, signing: signing)
-        return StoredIdentity(identity: identity, createdMs: value["created"]?.int)
+        let created = value["created"]?.int.flatMap { Self.moments.contains($0) ? $0 : nil }
+        return StoredIdentity(identity: identity, createdMs: created)
     }
 
     private func metadata(_ identity: PublicIdentity, created: Int64) -> [UInt8] {

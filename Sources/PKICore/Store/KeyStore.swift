@@ -49,11 +49,42 @@ public struct KeyStore: Sendable {
     }
 
     /// Opens one of the two folders, making it and what is missing above it, for nobody else to read.
+    ///
+    /// What was made is durable when this returns: a key is lost with any folder on the way to it. One that the reference made, open to others, is closed to them (spec 10 B.7). The folder above may be any that
+    /// the user named, and stays as it is.
     func openCreating(_ name: [UInt8]) throws(PKIError) -> any Directory {
         try attempt("cannot make the key store \(folder.text)", path: folder) { () throws(Errno) in
+            let missing = try missingFolders()
             try fileSystem.createDirectories(folder, mode: 0o700)
-            return try fileSystem.openDirectory(folder).openDirectory(name, creatingWith: 0o700)
+            let parent = try fileSystem.openDirectory(folder)
+            let isNew = try parent.statusIfPresent(of: name) == nil
+            let directory = try parent.openDirectory(name, creatingWith: 0o700)
+            if isNew { try parent.sync() }
+            for path in missing { try fileSystem.openDirectory(path.parent).sync() }
+            let mode = try directory.status().mode & 0o7777
+            if mode & 0o077 != 0 {
+                // Where it is somebody else's, or there are no modes, it cannot be changed and is used all the same.
+                try? parent.openFile(name).setMode(mode & 0o700)
+            }
+            return directory
         }
+    }
+
+    /// The store's folder and those above it that are not there yet.
+    private func missingFolders() throws(Errno) -> [FilePath] {
+        var missing: [FilePath] = []
+        var path = folder
+        while path.parent != path {
+            do throws(Errno) {
+                _ = try fileSystem.status(of: path, followLinks: true)
+                break
+            } catch {
+                guard error == .noSuchFile else { throw error }
+            }
+            missing.append(path)
+            path = path.parent
+        }
+        return missing
     }
 
     /// The names in a folder that stand for fingerprints, in order.

@@ -1,6 +1,6 @@
 /// Decides what may stand at the last of the words typed so far.
 ///
-/// Knows the verbs; what depends on a vault comes from the closure it is given.
+/// Knows the verbs; what depends on a vault or a key store comes from the closure it is given.
 struct CompletionEngine {
     /// A word that fits, with a few words of explanation for shells that show them.
     struct Candidate: Equatable {
@@ -19,7 +19,7 @@ struct CompletionEngine {
     }
 
     let table: VerbTable
-    /// Candidates of a kind that only a vault knows, for a prefix.
+    /// Candidates of a kind that only a vault or a key store knows, for a prefix.
     let lookup: (CompletionKind, _ prefix: [UInt8]) -> [Candidate]
 
     /// The candidates for the last word of `words`.
@@ -76,7 +76,7 @@ struct CompletionEngine {
         case .verb: matching(verbWords(), current)
         case .setting:
             matching(SettingKey.all.filter { $0.scope != .nowhere }.map { Candidate($0.name, $0.help) }, current)
-        case .vaultPath, .revision, .remote: matching(lookup(kind, current), current)
+        case .vaultPath, .revision, .remote, .keyPair, .knownKey: matching(lookup(kind, current), current)
         }
     }
 

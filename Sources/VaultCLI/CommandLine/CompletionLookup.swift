@@ -31,6 +31,7 @@ struct CompletionLookup {
         _ kind: CompletionKind, _ prefix: [UInt8], _ words: [[UInt8]]
     ) throws -> [CompletionEngine.Candidate] {
         let call = call(words)
+        if kind == .keyPair || kind == .knownKey { return try keys(kind, call, words) }
         guard let vault = try open(call) else { return [] }
         switch kind {
         case .vaultPath: return try paths(vault, call, prefix)
@@ -46,7 +47,9 @@ struct CompletionLookup {
     /// The call that the words will be; only where it takes place matters.
     private func call(_ words: [[UInt8]]) -> Call {
         var arguments = ParsedArguments()
-        for (option, flag) in [(GlobalOptions.directory, "-C"), (GlobalOptions.vaultDirectory, "--vault-dir")] {
+        for (option, flag) in [
+            (GlobalOptions.directory, "-C"), (GlobalOptions.vaultDirectory, "--vault-dir"), (PkiCommand.home, "--home"),
+        ] {
             let values = zip(words, words.dropFirst()).filter { $0.0 == Array(flag.utf8) }.map(\.1)
             if !values.isEmpty { arguments.values[option.name] = values }
         }

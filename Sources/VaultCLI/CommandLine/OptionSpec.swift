@@ -76,6 +76,10 @@ struct OptionSpec: Sendable {
 /// What a completion script offers for a value.
 enum CompletionKind: Sendable, Equatable {
     case nothing, file, folder, vaultPath, revision, remote, setting, verb
+    /// An own key pair, or with `--contact` a contact.
+    case keyPair
+    /// A contact or an own key pair.
+    case knownKey
     case choice([String])
 
     /// The word that completion scripts pass to `__complete`.
@@ -89,6 +93,8 @@ enum CompletionKind: Sendable, Equatable {
         case .remote: "remote"
         case .setting: "setting"
         case .verb: "verb"
+        case .keyPair: "key-pair"
+        case .knownKey: "known-key"
         case .choice: "choice"
         }
     }

@@ -11,9 +11,15 @@ enum PkiCommand {
     static let contact = OptionSpec.flag("--contact", help: "NAME is a contact and no key pair of yours")
     static let label = OptionSpec.value("--label", argument: "TEXT", help: "what the identity is called (default)")
     static let signWith = OptionSpec.value(
-        "--sign-with", "--fingerprint", argument: "NAME", help: "the key pair that signs")
+        "--sign-with", "--fingerprint", argument: "NAME", help: "the key pair that signs",
+        completion: .keyPair)
     static let openWith = OptionSpec.value(
-        "--fingerprint", argument: "NAME", help: "the key pair that opens it; not needed when there is only one")
+        "--fingerprint", argument: "NAME", help: "the key pair that opens it; not needed when there is only one",
+        completion: .keyPair)
+
+    static let signedBy = OptionSpec.value(
+        "--signed-by", argument: "NAME", help: "the contact or key pair that has to be the signer",
+        completion: .knownKey)
 
     static func output(_ what: String) -> OptionSpec {
         .value("-o", argument: "FILE", help: "\(what); '-' is standard output", completion: .file)
@@ -34,7 +40,7 @@ enum PkiCommand {
 extension TextSafety {
     /// A label for a line of text: it was chosen by a stranger (spec 08 §5).
     static func label(_ label: String) -> String {
-        label.isEmpty ? "(no label)" : label.quotedForDisplay
+        label.isEmpty ? "(no label)" : label.labelForDisplay
     }
 }
 

@@ -5,17 +5,22 @@ internal import VaultFormat
 /// The verb `vaultctl pki decrypt`.
 enum PkiDecryptCommand {
     static let output = PkiCommand.output("write to FILE instead of FILE without .enc")
+    static let contentOnly = OptionSpec.flag(
+        "--content-only", help: "with --signed-by: a signature over the content alone will do, as sgit makes it")
 
     static let verb = Verb(
         words: ["pki", "decrypt"], group: .identities, summary: "decrypt a file that was encrypted to you",
         paragraph: """
             Opens what 'pki encrypt' or sgit encrypted and tells whose signature it carries. Nothing is written before all \
             of it is checked: when a signature names somebody you know who did not make it, the verb ends with exit 8 and \
-            writes nothing. The signature of an unknown key is told and proves nothing. The result can be read by you \
+            writes nothing. The signature of an unknown key is told and proves nothing. With --signed-by nothing is \
+            written unless this NAME signed all of it, for you: scripts should say so. The result can be read by you \
             alone. NAME is \(PkiCommand.naming).
             """,
-        synopsis: ["pki decrypt [--fingerprint NAME] [-o FILE] [--force] [--home DIR] FILE"],
-        options: [PkiCommand.openWith, output, PkiCommand.force, PkiCommand.home],
+        synopsis: [
+            "pki decrypt [--fingerprint NAME] [--signed-by NAME [--content-only]] [-o FILE] [--force] [--home DIR] FILE"
+        ],
+        options: [PkiCommand.openWith, PkiCommand.signedBy, contentOnly, output, PkiCommand.force, PkiCommand.home],
         positionals: [
             Positional(
                 "FILE", help: "what to decrypt; '-' is standard input, and then the result goes to standard output",
@@ -25,15 +30,19 @@ enum PkiDecryptCommand {
         examples: [
             .init("vaultctl pki decrypt plan.txt.enc", "Writes plan.txt and tells who signed it."),
             .init(
-                "vaultctl pki decrypt --fingerprint d4c4ab77 -o - notes.tar.enc | tar x",
-                "Decrypts with one of several key pairs, into a pipe."),
+                "vaultctl pki decrypt --signed-by Ann -o - notes.tar.enc | tar x",
+                "Decrypts into a pipe what Ann signed, and nothing else."),
         ],
         document: .init("vaultctl/pki-decrypt/1", OpenAnswer.members),
         changes: true,
         action: .local { call in
+            guard !call.has(contentOnly) || call.has(PkiCommand.signedBy) else {
+                throw Usage.error("--content-only says what --signed-by asks for", about: [call.verb])
+            }
             let store = try PkiStore(call)
             let file = InputFile(call: call, typed: call.arguments.allPositionals.first ?? [])
             let place = try ResultPlace(call, output, otherwise: file.named(removing: ".enc"))
+            let signer = try store.demandedSigner()
             let identity = try store.identity(of: PkiCommand.openWith)
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
             let opened = try file.opened(signers: try store.keys.knownSigners()) {
@@ -43,7 +52,10 @@ enum PkiDecryptCommand {
                 throw VaultError(
                     .formatUnsupported, "\(file.name) is a sealed file", hint: "vaultctl pki open")
             }
-            return try OpenAnswer(verb: "Decrypted", opened: opened, place: place).answer(call)
+            return try OpenAnswer(
+                verb: "Decrypted", opened: opened, place: place, signer: signer,
+                covering: call.has(contentOnly) ? .ciphertext : .whole
+            ).answer(call)
         })
 }
 
@@ -53,9 +65,9 @@ struct OpenAnswer: Rendered {
         "path, bytes, form, signature{status (unsigned, verified or unknown_signer), "
         + "signing_fingerprint, signer_label, signer_source, covers (ciphertext or whole)}"
     static let exits: [Verb.Exit] = [
-        .init(.ok), .init(.notFound, "no key pair has this name, or several have it"),
+        .init(.ok), .init(.notFound, "no key has this name, or several have it"),
         .init(.auth, "the passphrase is wrong"),
-        .init(.integrity, "it does not open with this key, or its signature is false"),
+        .init(.integrity, "it does not open with this key, or its signature is false or not the demanded one"),
         .init(.refused, "the result exists already, or FILE is too large"),
         .init(.unsupported, "another form or version"), .init(.inputNeeded, "no source gives the passphrase"),
     ]
@@ -66,12 +78,18 @@ struct OpenAnswer: Rendered {
     private let place: ResultPlace
     private let plaintext: [UInt8]
 
+    /// * `signer`: Who has to have signed it; nil for anybody or nobody.
+    /// * `covering`: What that signature has to cover.
     /// - Throws: `signatureBad`, before anything is written.
-    init(verb: String, opened: OpenedEnvelope, place: ResultPlace) throws {
+    init(
+        verb: String, opened: OpenedEnvelope, place: ResultPlace, signer: PublicIdentity?,
+        covering: EnvelopeSignature.Coverage = .whole
+    ) throws {
         self.verb = verb
         form = opened.form
         signature = opened.signature
-        plaintext = try opened.plaintext()
+        plaintext =
+            if let signer { try opened.plaintext(signedBy: signer, covering: covering) } else { try opened.plaintext() }
         self.place = place
     }
 
@@ -94,7 +112,7 @@ struct OpenAnswer: Rendered {
         switch signature {
         case .unsigned: return "not signed"
         case .verified(let key, let covers):
-            let rest = covers == .whole ? "" : "; it covers the content, not for whom it was encrypted"
+            let rest = covers == .whole ? "" : "; it covers the ciphertext, not for whom or by whom it was encrypted"
             return "signature verified (signer: \(told(key)))\(rest)"
         case .unknownSigner, .invalid: return nil
         }

@@ -15,7 +15,7 @@ enum PkiDeleteCommand {
             """,
         synopsis: ["pki delete [--contact] [--dry-run] [--home DIR] NAME"],
         options: [PkiCommand.contact, dryRun, PkiCommand.home],
-        positionals: [Positional("NAME", help: "whose keys", required: true)],
+        positionals: [Positional("NAME", help: "whose keys", required: true, completion: .keyPair)],
         exits: [
             .init(.ok), .init(.negative, "declined"), .init(.notFound, "no key has this name, or several have it"),
             .init(.inputNeeded, "nobody can be asked"),

@@ -6,7 +6,8 @@ internal import VaultSystem
 /// The verb `vaultctl pki encrypt`.
 enum PkiEncryptCommand {
     static let recipient = OptionSpec.value(
-        "--recipient", argument: "NAME", help: "the contact or key pair that can open it")
+        "--recipient", argument: "NAME", help: "the contact or key pair that can open it",
+        completion: .knownKey)
     static let output = PkiCommand.output("write to FILE instead of FILE.enc")
 
     static let verb = Verb(

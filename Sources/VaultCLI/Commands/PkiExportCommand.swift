@@ -14,7 +14,7 @@ enum PkiExportCommand {
             """,
         synopsis: ["pki export [-o FILE] [--force] [--home DIR] [NAME]"],
         options: [output, PkiCommand.force, PkiCommand.home],
-        positionals: [Positional("NAME", help: "whose keys")],
+        positionals: [Positional("NAME", help: "whose keys", completion: .keyPair)],
         exits: [
             .init(.ok), .init(.notFound, "no key has this name, or several have it"),
             .init(.refused, "FILE exists and --force was not given"),

@@ -12,7 +12,7 @@ enum PkiIdCommand {
             \(PkiCommand.naming); without it the only key pair is meant.
             """,
         synopsis: ["pki id [--home DIR] [NAME]"], options: [PkiCommand.home],
-        positionals: [Positional("NAME", help: "whose keys")],
+        positionals: [Positional("NAME", help: "whose keys", completion: .keyPair)],
         exits: [.init(.ok), .init(.notFound, "no key has this name, or several have it")],
         examples: [
             .init("vaultctl pki id", "Prints your only identity as a line."),

@@ -7,24 +7,26 @@ enum PkiImportCommand {
     /// Whatever begins like this is a link and no file name.
     private static let linkStart = Array("vaultctl-id:".utf8)
     private static let limit = 1 << 20
+    static let force = OptionSpec.flag("--force", help: "replace a contact that had another signing key or is damaged")
 
     static let verb = Verb(
         words: ["pki", "import"], group: .identities, summary: "keep somebody's public keys as a contact",
         paragraph: """
             Reads a public bundle or the line of 'pki id' and keeps it as a contact. Both fingerprints are computed from \
-            the keys; what the bundle claims is not believed. Anybody can write any label: compare the fingerprint with \
-            its owner before you rely on it. A contact with the same encryption key is replaced; another key of the same \
-            fingerprint is refused.
+            the keys; what the bundle claims is not believed. Anybody can write any label and pair any two keys: compare \
+            both fingerprints with their owner before you rely on them. A contact with the same keys is replaced, label \
+            included. Another key of the same fingerprint is refused, and so is another signing key beside a known \
+            encryption key, unless --force is given.
             """,
-        synopsis: ["pki import [--home DIR] BUNDLE"], options: [PkiCommand.home],
+        synopsis: ["pki import [--force] [--home DIR] BUNDLE"], options: [force, PkiCommand.home],
         positionals: [
             Positional(
                 "BUNDLE", help: "a file, '-' for standard input, or the line of 'pki id' itself", required: true,
                 completion: .file)
         ],
         exits: [
-            .init(.ok), .init(.integrity, "it is no public bundle"),
-            .init(.refused, "the fingerprint is that of another key"),
+            .init(.ok), .init(.integrity, "it is no public bundle, or the contact is there and damaged"),
+            .init(.refused, "the fingerprint is that of another key, or the signing key is another than before"),
             .init(.unsupported, "a bundle of another version"),
         ],
         examples: [
@@ -41,7 +43,8 @@ enum PkiImportCommand {
             let bytes =
                 argument.starts(with: linkStart)
                 ? argument : try InputFile(call: call, typed: argument).bytes(limit: limit, "a public bundle has")
-            let imported = try store.keys.importContact(try PublicBundle(parsing: bytes))
+            let imported = try store.keys.importContact(
+                try PublicBundle(parsing: bytes), replacingSigningKey: call.has(force))
             if !call.isJSON { call.tell(imported.warnings) }
             return try call.answer(ImportAnswer(imported: imported))
         })

@@ -11,12 +11,13 @@ enum PkiOpenCommand {
         paragraph: """
             Opens what 'pki seal' made, with the key pair it is sealed to, and tells who signed it. A verified signature \
             covers everything, you as its recipient included. Nothing is written before all of it is checked: when a \
-            signature names somebody you know who did not make it, the verb ends with exit 8 and writes nothing. The \
-            result can be read by you alone. What 'pki encrypt' made is opened by 'pki decrypt', because a signature says \
-            less there.
+            signature names somebody you know who did not make it, the verb ends with exit 8 and writes nothing. With \
+            --signed-by nothing is written unless this NAME is the signer: scripts should say so. The result can be read \
+            by you alone. What 'pki encrypt' made is opened by 'pki decrypt', because a signature says less there. NAME \
+            is \(PkiCommand.naming).
             """,
-        synopsis: ["pki open [--fingerprint NAME] [-o FILE] [--force] [--home DIR] FILE"],
-        options: [PkiCommand.openWith, output, PkiCommand.force, PkiCommand.home],
+        synopsis: ["pki open [--fingerprint NAME] [--signed-by NAME] [-o FILE] [--force] [--home DIR] FILE"],
+        options: [PkiCommand.openWith, PkiCommand.signedBy, output, PkiCommand.force, PkiCommand.home],
         positionals: [
             Positional(
                 "FILE", help: "what to open; '-' is standard input, and then the result goes to standard output",
@@ -26,8 +27,8 @@ enum PkiOpenCommand {
         examples: [
             .init("vaultctl pki open plan.txt.sealed", "Writes plan.txt and tells who signed it."),
             .init(
-                "vaultctl pki open -o - notes.key.sealed | vaultctl clone - notes",
-                "Uses a vault key that was handed over without a plain copy on the disk."),
+                "vaultctl pki open --signed-by Ann -o - notes.key.sealed | vaultctl clone - notes",
+                "Uses a vault key that Ann handed over, without a plain copy on the disk."),
         ],
         document: .init("vaultctl/pki-open/1", OpenAnswer.members),
         changes: true,
@@ -35,13 +36,14 @@ enum PkiOpenCommand {
             let store = try PkiStore(call)
             let file = InputFile(call: call, typed: call.arguments.allPositionals.first ?? [])
             let place = try ResultPlace(call, output, otherwise: file.named(removing: ".sealed"))
+            let signer = try store.demandedSigner()
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
             let sealed = try file.envelope()
             let summary = try SealedEnvelope.summary(of: sealed)
             let key = try store.encryptionKey(of: try recipient(call, store, summary, file))
             let opened = try SealedEnvelope.open(sealed, with: key, signers: try store.keys.knownSigners())
             guard opened.form == .sealed else { throw notSealed(file) }
-            return try OpenAnswer(verb: "Opened", opened: opened, place: place).answer(call)
+            return try OpenAnswer(verb: "Opened", opened: opened, place: place, signer: signer).answer(call)
         })
 
     /// The key pair that is named, else the first that the file says it is for.

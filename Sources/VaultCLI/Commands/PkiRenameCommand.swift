@@ -12,7 +12,7 @@ enum PkiRenameCommand {
             """,
         synopsis: ["pki rename [--contact] [--home DIR] NAME LABEL"], options: [PkiCommand.contact, PkiCommand.home],
         positionals: [
-            Positional("NAME", help: "whose label", required: true),
+            Positional("NAME", help: "whose label", required: true, completion: .keyPair),
             Positional("LABEL", help: "the new one", required: true),
         ],
         exits: [.init(.ok), .init(.notFound, "no key has this name, or several have it")],

@@ -5,7 +5,8 @@ internal import VaultFormat
 /// The verb `vaultctl pki seal`.
 enum PkiSealCommand {
     static let to = OptionSpec.value(
-        "--to", argument: "NAME", help: "a contact or key pair that can open it", repeatable: true)
+        "--to", argument: "NAME", help: "a contact or key pair that can open it", repeatable: true,
+        completion: .knownKey)
     static let noSign = OptionSpec.flag("--no-sign", help: "leave out the signature")
     static let output = PkiCommand.output("with one FILE: write to this file instead of FILE.sealed")
 

@@ -12,7 +12,7 @@ enum PkiShowCommand {
             \(PkiCommand.naming); without it the only key pair is meant. Private keys are never shown.
             """,
         synopsis: ["pki show [--contact] [--home DIR] [NAME]"], options: [PkiCommand.contact, PkiCommand.home],
-        positionals: [Positional("NAME", help: "whose keys")],
+        positionals: [Positional("NAME", help: "whose keys", completion: .keyPair)],
         exits: [.init(.ok), .init(.notFound, "no key has this name, or several have it")],
         examples: [
             .init("vaultctl pki show", "Tells about your only key pair."),

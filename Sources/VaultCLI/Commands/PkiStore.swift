@@ -59,6 +59,16 @@ struct PkiStore {
         return try keys.contact(named: Self.checked(name, call))
     }
 
+    /// Who has to be the signer, by `--signed-by`; nil when anybody may be.
+    func demandedSigner() throws -> PublicIdentity? {
+        guard let name = try call.text(PkiCommand.signedBy) else { return nil }
+        let identity = try keys.recipient(named: Self.checked(name, call)).identity
+        guard identity.signing != nil else {
+            throw VaultError(.keyNotFound, "\(Self.named(identity)) has no signing key", hint: "vaultctl pki contacts")
+        }
+        return identity
+    }
+
     /// A name of a key: none can be empty, which an unset variable of a script leaves.
     static func checked(_ name: String, _ call: Call) throws -> String {
         guard !name.isEmpty else { throw Usage.error("the name of a key is empty", about: [call.verb]) }

@@ -14,23 +14,27 @@ enum PkiVerifyCommand {
             Tells whether a signature belongs to a file and who made it: a contact, or one of your own key pairs. SIG is \
             FILE.sig when left out. With --manifest every file of DIR is compared with the signed list, DIR.sha256 or SIG \
             without '.sig'; what changed, is missing or was added makes it invalid. A valid signature is exit 0, an \
-            invalid one 1, one by a key that is not known here 3, and what is no signature 8.
+            invalid one 1, one by a key that is not known here 3, and what is no signature 8. Anybody among your contacts \
+            can be the signer, unless --signed-by names the only one who may: scripts should. NAME is \
+            \(PkiCommand.naming).
             """,
         synopsis: [
-            "pki verify [--home DIR] FILE [SIG]", "pki verify --manifest [--home DIR] DIR [SIG]",
+            "pki verify [--signed-by NAME] [--home DIR] FILE [SIG]",
+            "pki verify --manifest [--signed-by NAME] [--home DIR] DIR [SIG]",
         ],
-        options: [PkiSignCommand.manifest, PkiCommand.home],
+        options: [PkiSignCommand.manifest, PkiCommand.signedBy, PkiCommand.home],
         positionals: [
             Positional("FILE", help: "what was signed; '-' is standard input", required: true, completion: .file),
             Positional("SIG", help: "the signature", completion: .file),
         ],
         exits: [
-            .init(.ok, "the signature is valid"), .init(.negative, "the signature is not valid"),
-            .init(.notFound, "the signer is not known"),
+            .init(.ok, "the signature is valid"),
+            .init(.negative, "the signature is not valid, or by another signer than the demanded one"),
+            .init(.notFound, "the signer is not known, or no key has the name that was given"),
             .init(.integrity, "it is no signature, or no manifest"),
         ],
         examples: [
-            .init("vaultctl pki verify release.tar", "Checks release.tar.sig."),
+            .init("vaultctl pki verify --signed-by Ann release.tar", "Checks release.tar.sig, which has to be by Ann."),
             .init("vaultctl pki verify --manifest photos", "Checks photos.sha256.sig and every file of the folder."),
         ],
         document: .init(
@@ -51,8 +55,10 @@ enum PkiVerifyCommand {
         guard let typed else {
             throw Usage.error("the signature of standard input has to be named", about: [call.verb])
         }
+        let store = try PkiStore(call)
+        let demanded = try store.demandedSigner()
         let signature = try signature(call, typed, file)
-        let signers = try PkiStore(call).keys.knownSigners()
+        let signers = try store.keys.knownSigners()
         let content = try file.content()
         let verdict = try call.stoppable {
             switch content {
@@ -62,7 +68,7 @@ enum PkiVerifyCommand {
             case .bytes(let bytes): try signature.verify(bytes, signers: signers)
             }
         }
-        return try VerifyAnswer(verdict, signature).answer(call)
+        return try VerifyAnswer(verdict, signature, demanded).answer(call)
     }
 
     private static func verifyFolder(_ call: Call) throws -> ExitCode {
@@ -74,15 +80,18 @@ enum PkiVerifyCommand {
                 "the signature has to be named, and its name is that of the manifest and '.sig'", about: [call.verb])
         }
         let list = InputFile(call: call, typed: Array(typed.dropLast(ending.count)))
+        let store = try PkiStore(call)
+        let demanded = try store.demandedSigner()
         let signature = try signature(call, typed, list)
         let bytes = try list.bytes(limit: manifestLimit, "a manifest has")
-        let signers = try PkiStore(call).keys.knownSigners()
+        let signers = try store.keys.knownSigners()
         let verdict = try signature.verify(bytes, signers: signers)
         let manifest = try FolderManifest(parsing: bytes)
-        // What nobody vouches for is not looked at.
-        guard case .valid = verdict else { return try VerifyAnswer(verdict, signature).answer(call) }
+        let answer = VerifyAnswer(verdict, signature, demanded)
+        // What nobody vouches for, or another than was asked for, is not looked at.
+        guard case .valid = verdict, !answer.isByAnother else { return try answer.answer(call) }
         return try VerifyAnswer(
-            verdict, signature, files: manifest.entries.count,
+            verdict, signature, demanded, files: manifest.entries.count,
             differences: try folder.differences(from: manifest, leavingOut: list.typed)
         ).answer(call)
     }
@@ -104,14 +113,17 @@ enum PkiVerifyCommand {
 private struct VerifyAnswer: Rendered {
     let verdict: SignatureVerdict
     let claimed: String
+    /// Who has to be the signer; nil for anybody.
+    let demanded: PublicIdentity?
     let files: Int?
     let differences: ManifestDifferences?
 
     init(
-        _ verdict: SignatureVerdict, _ signature: DetachedSignature, files: Int? = nil,
+        _ verdict: SignatureVerdict, _ signature: DetachedSignature, _ demanded: PublicIdentity?, files: Int? = nil,
         differences: ManifestDifferences? = nil
     ) {
         self.verdict = verdict
+        self.demanded = demanded
         claimed = signature.claimedSigner
         self.files = files
         self.differences = differences
@@ -125,10 +137,17 @@ private struct VerifyAnswer: Rendered {
         }
     }
 
+    /// Whether it is valid and not by whom it has to be.
+    var isByAnother: Bool {
+        guard case .valid = verdict, let demanded else { return false }
+        return !verdict.isValid(by: demanded)
+    }
+
     /// Why it is not valid.
     private var error: String? {
         switch verdict {
         case .valid:
+            if let demanded, isByAnother { return "it is not signed by \(PkiStore.named(demanded))" }
             guard let differences, !differences.isEmpty else { return nil }
             return "the folder is not what was signed"
         case .invalid: return "the signature does not belong to this content"
@@ -146,6 +165,7 @@ private struct VerifyAnswer: Rendered {
     func writeText(to text: TextRenderer) throws {
         let signer = key.map { " (signer: \(PkiVerifyCommand.signer($0)))" } ?? ""
         switch verdict {
+        case .valid where isByAnother: try text.line("Signed by SOMEBODY ELSE\(signer): \(error ?? "")")
         case .valid: try text.line("Signature valid\(signer)")
         case .invalid: try text.line("Signature INVALID\(signer)")
         case .unknownSigner: try text.line("Signer unknown: \(error ?? "")")

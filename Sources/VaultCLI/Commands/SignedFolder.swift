@@ -8,8 +8,7 @@ struct SignedFolder {
     let call: Call
     /// As it was typed, without slashes at its end.
     let typed: [UInt8]
-    /// For the library.
-    private let path: String
+    private let path: FilePath
 
     static let signatureEnding = Array(".sig".utf8)
     private static let manifestEnding = Array(".sha256".utf8)
@@ -21,10 +20,7 @@ struct SignedFolder {
         self.typed =
             typed.count > 1 && typed.last == slash ? Array(typed.reversed().drop { $0 == slash }.reversed()) : typed
         let place = try call.place(typed)
-        guard let path = UTF8Text.validated(place.bytes.span) else {
-            throw Usage.error("the name of the folder is not UTF-8", about: [call.verb])
-        }
-        self.path = path
+        path = place
         do throws(Errno) {
             let status = try call.surroundings.vault.fileSystem.status(of: place, followLinks: true)
             guard status.kind == .directory else { throw .notADirectory }
@@ -63,7 +59,7 @@ struct SignedFolder {
         let fileSystem = call.surroundings.vault.fileSystem
         let place = try call.place(manifest)
         do throws(Errno) {
-            let root = try fileSystem.canonicalPath(FilePath(path)).components
+            let root = try fileSystem.canonicalPath(path).components
             let parent = try fileSystem.canonicalPath(place.parent).components
             guard parent.starts(with: root), let name = place.lastComponent else { return [] }
             let below = (parent.dropFirst(root.count) + [name]).joined(separator: [UInt8(ascii: "/")])

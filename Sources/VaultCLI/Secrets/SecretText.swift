@@ -42,7 +42,7 @@ enum SecretText {
 
     /// Overwrites bytes that held a secret.
     static func wipe(_ bytes: inout [UInt8]) {
-        for index in bytes.indices { bytes[index] = 0 }
+        bytes.wipe()
     }
 
     /// A control character of ASCII, or the first byte of one of U+0080 to U+009F.
