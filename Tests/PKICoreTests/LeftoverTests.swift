@@ -33,14 +33,13 @@ import VaultTestSupport
     /// Runs a call that is cut off at a rename: from then on nothing happens any more, as if the process were killed.
     private func killed(atRename number: Int, _ body: (KeyStore) throws -> Void) {
         let plan = FaultFileSystem(LinuxFileSystem())
-        plan.set(
-            .init(atCall: number, isSticky: true, kinds: [.rename, .removeFile, .removeDirectory, .syncDirectory]))
+        plan.set(.init(atCall: number, isSticky: true, kinds: [.rename, .removeFile, .removeDirectory]))
         #expect(failure { try body(KeyStore(folder: root, fileSystem: plan, clock: scene.clock)) } == .ioError)
         #expect(plan.hasFired)
     }
 
-    /// The six renames of an added identity are those of its five files and of the folder; a directory sync follows each.
-    @Test(arguments: [1, 11])
+    /// The six renames of an added identity are those of its five files and of the folder.
+    @Test(arguments: [1, 6])
     func `half a new identity is private, is no identity, and is gone after the next change`(call: Int) throws {
         let passphrase = try Passphrase(Array("a passphrase".utf8))
         let alice = try identities["alice"].pair()

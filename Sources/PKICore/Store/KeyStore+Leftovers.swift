@@ -46,11 +46,16 @@ extension KeyStore {
             let held = try attempt("cannot write to the key store \(folder.text)", path: folder) {
                 () throws(Errno) -> (any File)? in
                 let file = try directory.createFile(name, mode: mode)
-                // Where there are no locks, nobody gets one and removes the file.
-                let isLocked = (try? file.lock(wait: false)) ?? true
-                // Between the two calls it may have looked like a leftover.
-                let isThere = try directory.statusIfPresent(of: name)?.inode == file.status().inode
-                return isLocked && isThere ? file : nil
+                do throws(Errno) {
+                    // Where there are no locks, nobody gets one and removes the file.
+                    let isLocked = (try? file.lock(wait: false)) ?? true
+                    // Between the two calls it may have looked like a leftover.
+                    let isThere = try directory.statusIfPresent(of: name)?.inode == file.status().inode
+                    return isLocked && isThere ? file : nil
+                } catch {
+                    try? directory.removeFile(name)
+                    throw error
+                }
             }
             if let held { return (name, held) }
         }
