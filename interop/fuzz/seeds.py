@@ -61,6 +61,7 @@ def pki_seeds():
     digest = hashlib.sha256(b'').hexdigest().encode()
     head = b'# vaultctl manifest 1\n'
     return {
+        'der': list(blocks(public)) + list(blocks(private)) + list(blocks(encrypted)),
         'public-key': [row['pem'].encode() for row in public] + list(blocks(public)),
         'private-key': list(blocks(private)),
         'encrypted-key': list(blocks(encrypted)),

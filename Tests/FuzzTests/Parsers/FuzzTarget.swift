@@ -10,6 +10,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case statCache = "stat-cache"
     case derivedKeys = "derived-keys"
     case localFiles = "local-files"
+    case der
     case publicKey = "public-key"
     case privateKey = "private-key"
     case encryptedKey = "encrypted-key"
@@ -55,6 +56,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             case .statCache: try CloneParsers.statCache(bytes)
             case .derivedKeys: try CloneParsers.derivedKeys(bytes)
             case .localFiles: try CloneParsers.localFiles(bytes)
+            case .der: try PKIParsers.der(bytes)
             case .publicKey: try PKIParsers.publicKey(bytes)
             case .privateKey: try PKIParsers.privateKey(bytes)
             case .encryptedKey: try PKIParsers.encryptedKey(bytes)

@@ -23,6 +23,45 @@ enum PKIParsers {
         try FuzzTarget.require(isSame, "a P-256 key does not come back")
     }
 
+    /// The structures of keys in DER alone: no arithmetic, so many more of them in a minute.
+    ///
+    /// There is one encoding of every value, so whatever is taken must come back byte for byte.
+    static func der(_ bytes: [UInt8]) throws {
+        if let (modulus, exponent) = try? RSAEncoding.publicNumbers(inSubjectPublicKeyInfo: bytes.span) {
+            let written = RSAEncoding.subjectPublicKeyInfo(modulus: modulus, exponent: exponent)
+            try FuzzTarget.require(written == bytes, "an RSA public key has two encodings")
+        }
+        if let point = try? P256Encoding.point(inSubjectPublicKeyInfo: bytes.span) {
+            let written = P256Encoding.subjectPublicKeyInfo(point: point)
+            try FuzzTarget.require(written == bytes, "a P-256 public key has two encodings")
+        }
+        if let raw = ECDSASignature.raw(der: bytes.span) {
+            try FuzzTarget.require(ECDSASignature.der(raw: raw.span) == bytes, "a signature has two encodings")
+        }
+        if let ranges = try? RSAEncoding.privateRanges(inPKCS8: bytes.span) {
+            let numbers = [
+                ranges.modulus, ranges.publicExponent, ranges.privateExponent, ranges.firstPrime, ranges.secondPrime,
+                ranges.firstExponent, ranges.secondExponent, ranges.coefficient,
+            ]
+            let parts = numbers.map { bytes[$0] == [0] ? [0x02, 0x01, 0x00] : DERWriter.unsigned(Array(bytes[$0])) }
+            let key = DERWriter.value(DERReader.Tag.sequence, [0x02, 0x01, 0x00] + parts.joined())
+            let isSame = try RSAEncoding.pkcs8(rsaPrivateKey: key.span).withBytes { [UInt8](copying: $0) == bytes }
+            try FuzzTarget.require(isSame, "an RSA private key has two encodings")
+        }
+        var reader = DERReader(bytes.span)
+        while let tag = reader.nextTag(bytes.span) {
+            let content = try reader.content(tag, bytes.span)
+            let written = DERWriter.value(tag, Array(bytes[content]))
+            let start = content.upperBound - written.count
+            let isSame = start >= 0 && bytes[start..<content.upperBound].elementsEqual(written)
+            try FuzzTarget.require(isSame, "a value has two encodings")
+            var number = DERReader(start..<content.upperBound)
+            if tag == DERReader.Tag.integer, let value = try? number.number(bytes.span), value > 0 {
+                try FuzzTarget.require(DERWriter.number(value) == written, "a number has two encodings")
+            }
+        }
+    }
+
     /// One private key in DER, PKCS#8 or what stands in the blocks of other programs.
     static func privateKey(_ bytes: [UInt8]) throws {
         if let key = try? P256PrivateKey(pkcs8: bytes.span) {
