@@ -30,7 +30,7 @@ struct CrashStateTests {
         }
         print(total)
         #expect(total.value("violations") == 0)
-        #expect(total.value("states") >= Campaign.scaled(short: 300, full: 20_000))
+        #expect(total.value("states") >= Campaign.least(short: 300, full: 20_000))
     }
 
     private func run(

@@ -37,7 +37,7 @@ struct MovingFaultTests {
         total.count("operations", operations.count)
         print(total)
         #expect(total.value("violations") == 0)
-        #expect(total.value("injected") >= Campaign.scaled(short: 200, full: 5_000))
+        #expect(total.value("injected") >= Campaign.least(short: 200, full: 5_000))
     }
 
     /// EINTR is repeated below this seam and never seen above it.

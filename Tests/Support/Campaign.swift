@@ -19,6 +19,11 @@ package enum Campaign {
         return only.utf8.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual(operation.utf8) }
     }
 
+    /// How much a run must have covered: of a part of the operations, something.
+    package static func least(short: Int, full: Int) -> Int {
+        ProcessContext.environmentText("VAULT_ONLY") == nil ? scaled(short: short, full: full) : 1
+    }
+
     /// A number from the environment, for runs that are larger or smaller than the full form.
     package static func number(_ name: String, short: Int, full: Int) -> Int {
         ProcessContext.environmentText(name).flatMap { Int($0) } ?? scaled(short: short, full: full)
