@@ -91,11 +91,11 @@ extension Vault {
             switch try guardian.onDisk(item.path, foldsNames: foldsNames) {
             case .file(let hash, _): try item.new.map { try guardian.contentHash($0) != hash } ?? false
             case .blockedBy(let path): !leaving.contains(path)
-            case .other: true
+            case .other, .unreadable: true
             case .absent, .folder: false
             }
         }
-        guard blocked.isEmpty else { throw CheckoutGuard.blocked(blocked.map(\.path)) }
+        guard blocked.isEmpty else { throw try guardian.inTheWay(blocked.map(\.path)) }
     }
 
     /// Moves the working copy and the head, uncommitted edits that are not touched taken along.
