@@ -131,8 +131,14 @@ extension Vault {
                 let old = try head.flatMap { (id) throws(VaultError) in try trees.entry(path, in: id) }?.file
                 differences.append(TreeDifference(path: path, old: entry, new: old))
             }
-            for item in edits.added { try take(item.path, .added, stored(item.path, writer)) }
-            for item in edits.modified { try take(item.path, .modified, stored(item.path, writer)) }
+            // What is gone since it was seen is a deletion, or nothing.
+            for item in edits.added {
+                if let entry = try stored(item.path, writer) { try take(item.path, .added, entry) }
+            }
+            for item in edits.modified {
+                let entry = try stored(item.path, writer)
+                try take(item.path, entry == nil ? .deleted : .modified, entry)
+            }
             for item in edits.deleted { try take(item.path, .deleted, nil) }
             files.sort { $0.path < $1.path }
             differences.sort { $0.path < $1.path }
@@ -157,7 +163,17 @@ extension Vault {
     }
 
     /// Encrypts a file of the working copy; one that changes meanwhile is read again, at most three times.
-    private func stored(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry {
+    ///
+    /// - Returns: Nil for one that is gone.
+    private func stored(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry? {
+        do {
+            return try present(path, writer)
+        } catch let error as VaultError where isGone(path, after: error) {
+            return nil
+        }
+    }
+
+    private func present(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry {
         let folder = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
             try layout.root.openDirectory(beneath: path.parent?.bytes ?? [])
         }
