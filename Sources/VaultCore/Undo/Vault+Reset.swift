@@ -58,7 +58,8 @@ extension Vault {
             let incoming = differences.filter { selection?.wants($0.path) ?? true }
             try store.require(incoming.compactMap { item in item.new.map { (path: item.path, entry: $0) } })
             stash = try putAside(
-                edits, message: "before reset --hard", state, graph, trees, scratch: scratch, observer: observer)
+                edits, before: "reset", message: "before reset --hard", state, graph, trees, scratch: scratch,
+                observer: observer)
         }
         do {
             var result = try moveHead(to: target, verb: "reset", state, graph, trees, scratch, observer)
