@@ -117,6 +117,18 @@ struct InterruptedStashTests {
         #expect(try Self.working(scene) == edited)
     }
 
+    @Test(arguments: ["stash-1/../../../../f", "..", "elsewhere", ""])
+    func `whose record names another folder stops what would change files, and is told`(name: String) throws {
+        let own = try memory.openDirectory("/a/.sg_vault/local/vaultctl")
+        let record = Array("{\"v\":1,\"verb\":\"stash\",\"stash\":\"\(name)\"}".utf8)
+        try own.createFile(Array("stashing".utf8), mode: 0o600).write(record.span)
+        #expect(throws: VaultError.coded(.refused)) { try scene.open("a").stash() }
+        #expect(throws: VaultError.coded(.objectCorrupt)) { try scene.open("a").status() }
+        #expect(try Self.working(scene) == edited)
+        try own.removeFile(Array("stashing".utf8))
+        _ = try #require(try scene.open("a").stash())
+    }
+
     @Test func `that fails otherwise gives the edits back and leaves no trace`() throws {
         let seen = Locked(0)
         let points = FailPoints { (hit: FailPoint) throws(Errno) in
