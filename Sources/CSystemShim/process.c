@@ -83,6 +83,7 @@ int vs_spawn_shell(const char *command, char *const environment[], int input, in
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ);
     sigaddset(&defaults, SIGINT);
     sigaddset(&defaults, SIGTERM);
     char *arguments[] = {"sh", "-c", (char *)command, NULL};

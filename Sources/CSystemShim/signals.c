@@ -48,6 +48,8 @@ void vs_signals_install(void) {
     sigemptyset(&action.sa_mask);
     action.sa_handler = SIG_IGN;
     sigaction(SIGPIPE, &action, NULL);
+    // A file that would grow beyond the limit of the process is an error of the write that says so (EFBIG).
+    sigaction(SIGXFSZ, &action, NULL);
     action.sa_handler = note;
     // No SA_RESTART: a read from the terminal must end.
     sigaction(SIGINT, &action, NULL);

@@ -103,6 +103,14 @@ final class Call: Sendable {
         for option in [GlobalOptions.timeout, GlobalOptions.maxWait] { _ = try RemoteOpener.seconds(option, self) }
         _ = try VaultPlace.lockTimeout(self)
         try SecretInput(call: self).checkDeclaredKeys()
+        if verb.changes { try checkFixedTime() }
+    }
+
+    /// Refuses a fixed time that can not be kept: commits with the time of the day would be taken for reproducible.
+    private func checkFixedTime() throws {
+        guard let text = surroundings.filled(FixedClock.variable), FixedClock.milliseconds(text) == nil else { return }
+        throw Usage.error(
+            "\(FixedClock.variable) is no number of seconds since 1970: \(TextSafety.quoted(Array(text.utf8)))")
     }
 
     /// Refuses a `-C` that leads to no folder.

@@ -19,11 +19,20 @@ package enum Program {
         ProcessContext.exit(code)
     }
 
+    /// What waits for several things at once takes for itself.
+    private static let runtimeDescriptors = 3
+
     private static func run(_ surroundings: Surroundings) -> Int32 {
         let tool = CommandLineTool(surroundings: surroundings)
         switch tool.start(Array(ProcessContext.arguments.dropFirst())) {
         case .finished(let code): return code
         case .pending(let rest):
+            do throws(Errno) {
+                try StandardStreams.requireDescriptors(runtimeDescriptors)
+            } catch {
+                try? StandardStreams.write("vaultctl: cannot start: \(error)\n", to: .error)
+                return ExitCode.io.rawValue
+            }
             // The main thread waits: nothing here needs a run loop.
             let outcome = Channel<Int32>(capacity: 1)
             Task.detached { _ = outcome.send(await rest()) }

@@ -8,8 +8,8 @@ extension Surroundings {
         let signals = Signals.install()
         let machine = VaultEnvironment.production()
         var clock = machine.clock
-        if let text = environment["SOURCE_DATE_EPOCH"].map({ String(decoding: $0, as: UTF8.self) }),
-            let seconds = Int64(text), let ms = FixedClock.milliseconds(seconds: seconds)
+        if let text = environment[FixedClock.variable].map({ String(decoding: $0, as: UTF8.self) }),
+            let ms = FixedClock.milliseconds(text)
         {
             clock = FixedClock(wallMs: ms, running: clock)
         }
@@ -48,9 +48,13 @@ struct FixedClock: Clock {
     var nowNs: Int64 { wallMs * 1_000_000 }
     var monotonicNs: Int64 { running.monotonicNs }
 
-    /// Nil when the time is none that the formats can hold.
-    static func milliseconds(seconds: Int64) -> Int64? {
-        (0...9_000_000_000).contains(seconds) ? seconds * 1000 : nil
+    /// What it is set by, in seconds since 1970.
+    static let variable = "SOURCE_DATE_EPOCH"
+
+    /// Nil when the text is no number of seconds, or the time none that the formats can hold.
+    static func milliseconds(_ text: String) -> Int64? {
+        guard let seconds = Int64(text), (0...9_000_000_000).contains(seconds) else { return nil }
+        return seconds * 1000
     }
 }
 

@@ -94,7 +94,8 @@ private struct CommitOperation: ~Copyable {
             try vault.requireSignable(ownBranch(state), state.index, signs: options.sign)
         }
         let batch = vault.newBatch(width: state.idWidth, scratch: lock.scratch)
-        let stored = try encrypt(changes, state: state, batch: batch)
+        let (stored, gone) = try encrypt(changes, state: state, batch: batch)
+        changes.vanished(gone)
         return try record(changes, stored, merge, base, state: state, graph: graph, trees: trees, batch: batch)
     }
 
@@ -133,9 +134,13 @@ private struct CommitOperation: ~Copyable {
     }
 
     /// Encrypts added and modified files, several at once.
-    private func encrypt(_ changes: WorkingChanges, state: CloneState, batch: ObjectBatch) throws -> [Stored] {
+    ///
+    /// - Returns: What was stored, and the files that went since they were seen.
+    private func encrypt(
+        _ changes: WorkingChanges, state: CloneState, batch: ObjectBatch
+    ) throws -> (stored: [Stored], gone: [ScanResult.Candidate]) {
         let candidates = changes.added + changes.modified
-        guard !candidates.isEmpty else { return [] }
+        guard !candidates.isEmpty else { return ([], []) }
         let secrets = try SecretGuard(
             local: vault.layout.local, allowed: options.allowSecret,
             scansContent: try vault.settings().scansForSecrets, ownKeys: try vault.keyFinders())
@@ -146,6 +151,7 @@ private struct CommitOperation: ~Copyable {
         let writer = BlobWriter(
             cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: state.deflatesBlobs)
         let done = Locked((files: 0, bytes: Int64(0)))
+        let gone = Locked<[ScanResult.Candidate]>([])
         let observer = observer
         let root = vault.layout.root
         let tracked = changes.cache
@@ -158,18 +164,24 @@ private struct CommitOperation: ~Copyable {
             for candidate in candidates[index * group..<min(candidates.count, (index + 1) * group)] {
                 try batch.pool.checkCancellation()
                 let parent = candidate.path.parent?.bytes ?? []
-                let directory: any Directory
-                if let folder, folder.path == parent {
-                    directory = folder.directory
-                } else {
-                    directory = try attempt("cannot read \(candidate.path)", path: candidate.path.description) {
-                        () throws(Errno) in try root.openDirectory(beneath: parent)
-                    }
-                    folder = (parent, directory)
-                }
                 let old = candidate.tracked.map { tracked.entries[$0] }
-                let (blob, stat) = try FileStorer(writer: writer, secrets: secrets).store(
-                    candidate.path, in: directory)
+                let (blob, stat): (StoredBlob, StatKey)
+                do {
+                    let directory: any Directory
+                    if let folder, folder.path == parent {
+                        directory = folder.directory
+                    } else {
+                        directory = try attempt("cannot read \(candidate.path)", path: candidate.path.description) {
+                            () throws(Errno) in try root.openDirectory(beneath: parent)
+                        }
+                        folder = (parent, directory)
+                    }
+                    (blob, stat) = try FileStorer(writer: writer, secrets: secrets).store(
+                        candidate.path, in: directory)
+                } catch let error as VaultError where vault.isGone(candidate.path, after: error) {
+                    gone.withLock { $0.append(candidate) }
+                    continue
+                }
                 part.append(
                     Stored(
                         path: candidate.path, blob: blob, stat: stat,
@@ -184,7 +196,7 @@ private struct CommitOperation: ~Copyable {
             }
             return part
         }
-        return parts.flatMap { $0 }.sorted { $0.path < $1.path }
+        return (parts.flatMap { $0 }.sorted { $0.path < $1.path }, gone.withLock { $0 })
     }
 
     private func record(

@@ -117,10 +117,16 @@ extension Vault {
     ) throws -> (vault: Vault, result: CreateResult) {
         try requireUsable(key, options)
         let holder = KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write)
+        let spare = try attempt("cannot make \(path.text)", path: path.text) { () throws(Errno) in
+            try SpareFiles(beside: path, environment.fileSystem)
+        }
+        // What the folder itself takes, so that none is made that can not be opened.
+        spare.release(2)
         let (root, rootPath, isNew) = try prepareFolder(path, allowFiles: options.existing, environment)
         do {
             return try build(in: root, path: rootPath, key: key, keys: holder, write, options, environment)
         } catch {
+            spare.release()
             try? root.removeTree(CloneLayout.newName)
             if isNew { try? openParent(rootPath, environment).removeDirectory(rootPath.lastComponent ?? []) }
             throw error

@@ -304,6 +304,7 @@ private struct FsckOperation {
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
         try check { () throws(VaultError) in _ = try vault.savedRemotes() }
         try check { () throws(VaultError) in _ = try Journal.read(files) }
+        try check { () throws(VaultError) in _ = try StashJournal.read(files) }
         try check { () throws(VaultError) in _ = try vault.notStored() }
         try check { () throws(VaultError) in _ = try vault.pendingTags() }
         try check { () throws(VaultError) in _ = try CloneSettings(files: files) }

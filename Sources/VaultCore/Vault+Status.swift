@@ -36,8 +36,14 @@ extension Vault {
             conflicts: merge?.conflicts ?? [],
             changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
             ignored: look?.ignored ?? [], stashCount: StashShelf(vault: self).count,
-            interrupted: try Journal.read(files)?.verb,
+            interrupted: try interruptedVerb(), rekey: unfinishedRekey(),
             overwrittenHead: overwrittenHead(state, graph: graph))
+    }
+
+    /// A rekey before the vaults have changed places; one whose record is damaged is no reason to tell nothing.
+    private func unfinishedRekey() -> PendingRekey? {
+        guard let pending = (try? pendingRekey()) ?? nil, pending.phase != .swapped else { return nil }
+        return pending
     }
 
     private func restrict(_ changes: inout Changes, to paths: [VaultPath]) {

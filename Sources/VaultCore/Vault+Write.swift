@@ -17,6 +17,7 @@ extension Vault {
             throw VaultError(.usage, "a path was given twice")
         }
         for file in request.files { try Self.checkNames(file.path) }
+        let inputs = try request.files.map { try input(of: $0.content, for: $0.path) }
         let lock = try lock(settling: true)
         let state = try loadState()
         try Self.checkWritable(state.index)
@@ -43,8 +44,8 @@ extension Vault {
         var blobs: [(path: VaultPath, blob: ObjectID)] = []
         let secrets = try SecretGuard(
             local: layout.local, allowed: [], scansContent: try settings().scansForSecrets, ownKeys: try keyFinders())
-        for file in request.files {
-            let stored = try store(file.content, file.path, writer, secrets, lock.scratch)
+        for (file, input) in zip(request.files, inputs) {
+            let stored = try store(input, file.path, writer, secrets, lock.scratch)
             let old = try entry(file.path, headTree, trees)
             if let old, old.contentHash == stored.contentHash, old.size == stored.size {
                 blobs.append((file.path, old.blobID))
@@ -85,65 +86,5 @@ extension Vault {
     private func entry(_ path: VaultPath, _ tree: ObjectID?, _ trees: TreeReader) throws(VaultError) -> FileEntry? {
         guard let tree else { return nil }
         return try trees.entry(path, in: tree)?.file
-    }
-
-    private func store(
-        _ content: ContentSource, _ path: VaultPath, _ writer: BlobWriter, _ secrets: SecretGuard,
-        _ scratch: ScratchArea
-    ) throws -> StoredBlob {
-        try secrets.checkName(path)
-        switch content {
-        case .bytes(let bytes):
-            try secrets.checkContent(path, bytes)
-            let blob = try writer.store(bytes)
-            try secrets.checkCopy(path, digest: blob.digest)
-            return blob
-        case .descriptor(let number):
-            let input = try attempt("cannot read the input") { () throws(Errno) in
-                try LinuxFile(duplicating: number)
-            }
-            let head = try attempt("cannot read the input") { () throws(Errno) in
-                try input.read(fillingUpTo: ObjectStore.inlineLimit + 1, sizeHint: 0)
-            }
-            if head.count <= ObjectStore.inlineLimit {
-                try secrets.checkContent(path, head)
-                let blob = try writer.store(head)
-                try secrets.checkCopy(path, digest: blob.digest)
-                return blob
-            }
-            guard secrets.wantsContent(path, head: head) else { return try writer.store(head: head, rest: input) }
-            return try spool(head, input, path, secrets, writer, scratch)
-        case .file(let local):
-            let place = FilePath(local)
-            guard let name = place.lastComponent else {
-                throw VaultError(.usage, "\(place.text) is not the name of a file", path: place.text)
-            }
-            let folder = try attempt("cannot open \(place.text)", path: place.text) { () throws(Errno) in
-                try environment.fileSystem.openDirectory(place.parent)
-            }
-            return try FileStorer(writer: writer, secrets: secrets)
-                .store(VaultPath(unchecked: name), in: folder).0
-        }
-    }
-
-    /// A large zip on a pipe has to be looked into before it is stored, so it is kept in a file without a name.
-    private func spool(
-        _ head: [UInt8], _ rest: any File, _ path: VaultPath, _ secrets: SecretGuard, _ writer: BlobWriter,
-        _ scratch: ScratchArea
-    ) throws -> StoredBlob {
-        let name = try scratch.freshName()
-        let file = try attempt("cannot keep the input", path: path.description) { () throws(Errno) in
-            let file = try scratch.directory.createUnnamedFile(passing: name, mode: 0o600)
-            try file.write(head.span)
-            while true {
-                let chunk = try rest.read(upTo: 1 << 20)
-                if chunk.isEmpty { return file }
-                try file.write(chunk.span)
-            }
-        }
-        let size = try attempt("cannot keep the input") { () throws(Errno) in try file.status().size }
-        try secrets.checkContent(path, file, size: size)
-        try attempt("cannot keep the input") { () throws(Errno) in try file.seek(to: 0) }
-        return try writer.store(file, sizeHint: size)
     }
 }

@@ -81,6 +81,23 @@ public final class Vault: Sendable {
             hint: reason.hint ?? "vaultctl pull", path: reason.path, object: reason.object, cause: reason)
     }
 
+    /// Runs what only reads the clone under its lock, or without where this clone can not be written.
+    ///
+    /// * `body`: Gets the scratch area; nil where there is none.
+    func reading<T>(_ body: (ScratchArea?) throws -> T) throws -> T {
+        guard let lock = try lockWhereWritable() else { return try body(nil) }
+        defer { withExtendedLifetime(lock.scratch) {} }
+        return try body(lock.scratch)
+    }
+
+    private func lockWhereWritable() throws -> CloneLock? {
+        do {
+            return try lock()
+        } catch let error as VaultError where error.code == .readOnlyFilesystem || error.code == .permissionDenied {
+            return nil
+        }
+    }
+
     /// Takes the clone lock only, for what must work in a damaged clone.
     func lockWithoutRecovery() throws(VaultError) -> CloneLock {
         try CloneLock.acquire(layout: layout, environment: environment, timeout: lockTimeout, verb: verb)

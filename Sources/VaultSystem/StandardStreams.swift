@@ -20,6 +20,19 @@ package enum StandardStreams {
         }
     }
 
+    /// Makes sure that so many files can be opened at once, of which none is.
+    ///
+    /// The runtime of asynchronous code ends the process where it can not have the two or three that it needs.
+    package static func requireDescriptors(_ count: Int) throws(Errno) {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        for _ in 0..<count {
+            let descriptor = fcntl(0, F_DUPFD_CLOEXEC, 3)
+            guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+            opened.append(descriptor)
+        }
+    }
+
     /// Writes all bytes; `Errno.brokenPipe` when nobody reads any more.
     package static func write(_ bytes: Span<UInt8>, to stream: Output) throws(Errno) {
         try LinuxFile.writeAll(bytes, to: stream.rawValue)

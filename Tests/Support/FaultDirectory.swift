@@ -26,7 +26,7 @@ final class FaultDirectory: Directory {
     }
 
     func openDirectory(_ name: [UInt8]) throws(Errno) -> any Directory {
-        try plan.check(.openDirectory)
+        try plan.checkOpening(name, .openDirectory)
         return FaultDirectory(try inner.openDirectory(name), plan)
     }
 

@@ -48,6 +48,7 @@ package final class FaultFileSystem: FileSystem {
         var fired = 0
         var closedNames: Set<[UInt8]> = []
         var hidesKinds = false
+        var before: (name: [UInt8], action: @Sendable () -> Void)?
     }
 
     /// The file system behind it, where nothing fails.
@@ -68,7 +69,7 @@ package final class FaultFileSystem: FileSystem {
         }
     }
 
-    /// Makes files of these names refuse to be opened, as they do to whoever lacks the permission.
+    /// Makes files and folders of these names refuse to be opened, as they do to whoever lacks the permission.
     package func close(_ names: Set<[UInt8]>) {
         state.withLock { $0.closedNames = names }
     }
@@ -83,8 +84,19 @@ package final class FaultFileSystem: FileSystem {
         return entries.map { DirectoryEntry(name: $0.name, kind: .unknown) }
     }
 
-    func checkOpening(_ name: [UInt8]) throws(Errno) {
-        try check(.openFile)
+    /// Runs something, once, when a file of this name is about to be opened.
+    package func beforeOpening(_ name: [UInt8], _ action: @escaping @Sendable () -> Void) {
+        state.withLock { $0.before = (name, action) }
+    }
+
+    func checkOpening(_ name: [UInt8], _ call: FileSystemCall = .openFile) throws(Errno) {
+        try check(call)
+        let action = state.withLock { state in
+            guard let before = state.before, before.name == name else { return nil as (@Sendable () -> Void)? }
+            state.before = nil
+            return before.action
+        }
+        action?()
         if state.withLock({ $0.closedNames.contains(name) }) { throw .permissionDenied }
     }
 

@@ -24,6 +24,25 @@ struct BackupTests {
         head = try #require(try vault.commit().commit).id
     }
 
+    @Test func `a clone that can only be read is backed up elsewhere, and its garbage is told`() throws {
+        let faults = FaultFileSystem(scene.fileSystem)
+        let other = VaultScene(keys: scene.keys, on: faults, base: scene.base, seed: 32)
+        let reader = try other.open("a")
+        for error in [Errno.readOnlyFileSystem, .permissionDenied] {
+            faults.set(.init(atCall: 1, error: error, isSticky: true, kinds: [.openForAppending]))
+            let name = other.path("\(error.rawValue).zip")
+            let made = try reader.backup(to: name, BackupOptions(), observer: SilentObserver())
+            #expect(try Vault.verifyBackup(name, environment: scene.environment).sha256 == made.sha256)
+            #expect(try reader.collectGarbage(GarbageOptions(dryRun: true)).removed.isEmpty)
+            #expect(faults.hasFired)
+            #expect(throws: VaultError.self) { try reader.collectGarbage(GarbageOptions()) }
+        }
+        faults.set(.init(atCall: 1, error: .ioError, isSticky: true, kinds: [.openForAppending]))
+        #expect(throws: VaultError.coded(.ioError)) {
+            try reader.backup(to: other.path("x.zip"), BackupOptions(), observer: SilentObserver())
+        }
+    }
+
     private enum Given: String {
         case none
         case own = "campaign passphrase:campaign1"

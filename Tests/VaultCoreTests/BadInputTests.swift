@@ -319,6 +319,7 @@ final class BadInputTests {
     @Test(arguments: [
         "remote_heads.json", "remotes.json", "merge_state.json", "pending_registration.json",
         "vaultctl/config.json", "vaultctl/baselines.json", "vaultctl/not-stored.json", "vaultctl/journal",
+        "vaultctl/stashing",
     ])
     func `fsck names every state file that does not read`(name: String) async throws {
         let (setting, vault, _) = try vaultWithFile()

@@ -67,7 +67,7 @@ struct NewerFilesTests {
     @Test(
         "a record of a newer version is refused by its name, and stays as it is",
         arguments: [
-            ("config.json", "commit"), ("not-stored.json", "status"), ("journal", "commit"),
+            ("config.json", "commit"), ("not-stored.json", "status"), ("journal", "commit"), ("stashing", "commit"),
             ("baselines.json", "fetch elsewhere"),
         ])
     func newerRecords(name: String, verb: String) async throws {

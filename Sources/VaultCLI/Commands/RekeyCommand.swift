@@ -15,7 +15,8 @@ enum RekeyCommand {
         words: ["rekey"], group: .maintain, summary: "give the vault a new key and id",
         paragraph: """
             Makes a new key, encrypts the whole history anew under it beside the old vault, checks the result, publishes \
-            it at the recorded server (or at --to, or nowhere without a server), reads all of it back, and then puts it \
+            it at the recorded server (at --to; nowhere without a server; a recorded folder is the old vault's alone, so \
+            that --to is needed there), reads all of it back, and then puts it \
             in the place of the old vault, which stays in .sg_vault_old_... until --delete-old. All ids change; other \
             clones are cloned anew with the new key, which is shown once on the terminal and can be written by --key-out. \
             The old one is not destroyed while its server has commits that the new one lacks, or while backups are in its \
@@ -77,6 +78,11 @@ enum RekeyCommand {
             }
             guard !isSwapped else { return try await afterwards(vault, nil, pending, nil, call) }
         } else {
+            if let pending, !isSwapped {
+                throw VaultError(
+                    .refused, "a rekey is pending here already, which makes the vault \(pending.newVaultID.text)",
+                    hint: "vaultctl rekey --resume goes on with it, vaultctl rekey --abandon gives it up")
+            }
             let server = try target(call, vault)
             if !call.has(deleteOld) {
                 try Confirmation.require("Give the vault \(vault.vaultID) a new key and id?", call)
@@ -120,7 +126,9 @@ enum RekeyCommand {
         let secret = try vault.pendingKeyText()
         call.messages.secrets.remember(secret)
         if let file = call.arguments.last(InitCommand.keyOut) {
-            try SecretOutput(call: call).write(secret, to: file)
+            // A rekey that is gone on with may have written it before it was interrupted.
+            let output = SecretOutput(call: call)
+            if !output.holds(secret, in: file) { try output.write(secret, to: file) }
         }
         let text = SecretOutput.text(secret)
         guard !call.has(InitCommand.printKey) else { return text }
@@ -171,7 +179,8 @@ private struct RekeyAnswer: Rendered {
 
     func writeText(to text: TextRenderer) throws {
         guard outcome == .rekeyed else {
-            return try text.line("Gave the rekey up; vault \(vaultID.text) is as it was")
+            try text.line("Gave the rekey up; vault \(vaultID.text) is as it was")
+            return try text.line("A file that it wrote the new key to (--key-out) is of no use any more")
         }
         if let result {
             try text.line(

@@ -11,7 +11,8 @@ enum RestoreCommand {
         words: ["restore"], group: .undo, summary: "give files the content of a commit",
         paragraph: """
             Writes files as they are in the head, or in REV, into the working copy: deleted ones come back, and with \
-            --discard edited ones go back. Files with uncommitted edits are kept otherwise, and told. A folder stands \
+            --discard edited ones go back. Files with uncommitted edits are kept otherwise, and told, and so is always \
+            what is no plain file. A folder stands \
             for all files that the commit has in it; others in it stay. During a merge --ours and --theirs take the \
             file of one side, and the conflict stays to be resolved. The head does not move.
             """,
@@ -22,7 +23,7 @@ enum RestoreCommand {
         ],
         exits: [
             .init(.ok), .init(.notFound, "no PATH, or no REV, is there"), .init(.auth, "a read-only clone"),
-            .init(.integrity), .init(.refused, "all files have uncommitted edits, or no merge is in progress"),
+            .init(.integrity), .init(.refused, "all files were kept, or no merge is in progress"),
             .init(.partial, "some files were kept, missing or not storable"),
         ],
         examples: [
@@ -54,24 +55,24 @@ enum RestoreCommand {
         }
         let isWhole = result.kept.isEmpty && result.missing.isEmpty && result.notWritten.isEmpty
         let exit: ExitCode = isWhole ? .ok : result.written.isEmpty && !result.kept.isEmpty ? .refused : .partial
-        return try call.answer(RestoreAnswer(result: result, discards: call.has(discard)), exit: exit)
+        return try call.answer(RestoreAnswer(result: result), exit: exit)
     }
 }
 
 /// What was restored, told.
 private struct RestoreAnswer: Rendered {
     let result: RestoreResult
-    let discards: Bool
 
     func writeText(to text: TextRenderer) throws {
         try text.line("Restored \(text.counted(result.written.count, "file"))")
         if text.isVerbose { for path in result.written { try text.path("M", path.bytes, as: .changed, indent: 1) } }
         if !result.kept.isEmpty {
-            try text.line(
-                discards
-                    ? "Kept, because no plain file stands there:"
-                    : "Kept, because of uncommitted edits (--discard overwrites them):")
-            for path in result.kept { try text.path("M", path.bytes, as: .changed, indent: 1) }
+            let notFiles = Set(result.notFiles)
+            let edited = result.kept.filter { !notFiles.contains($0) }
+            if !edited.isEmpty { try text.line("Kept, because of uncommitted edits (--discard overwrites them):") }
+            for path in edited { try text.path("M", path.bytes, as: .changed, indent: 1) }
+            if !notFiles.isEmpty { try text.line("Kept, because no plain file stands there (move away what does):") }
+            for path in result.notFiles { try text.path("M", path.bytes, as: .changed, indent: 1) }
         }
         if !result.missing.isEmpty {
             try text.line("Not in the commit:")

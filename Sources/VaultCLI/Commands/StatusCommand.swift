@@ -35,7 +35,7 @@ enum StatusCommand {
             "directory, vault_id, mode, branch, head, "
                 + "remote{name,url,head,seen_ms,state,ahead,behind,behind_lower_bound,accepted}, merge{in_progress,conflicts[]}, "
                 + "changes{added[],modified[],deleted[]}, unreadable[{path,reason}], skipped[{path,reason}], "
-                + "stash_count, outbox_count, clean, ignored[]"),
+                + "stash_count, outbox_count, clean, ignored[], interrupted, rekey{new_vault_id,phase}"),
         action: .choose { call in
             call.has(fetch)
                 ? .network { call in try await runWithFetch(call) }
@@ -64,6 +64,11 @@ enum StatusCommand {
         }
         if let interrupted = report.interrupted {
             call.messages.note("an interrupted \(interrupted) is finished or undone by the next command that writes")
+        }
+        if let rekey = report.rekey {
+            call.messages.note(
+                "a rekey is pending, which makes the vault \(rekey.newVaultID.text); vaultctl rekey --resume goes on, "
+                    + "--abandon gives it up")
         }
         let style: StatusAnswer.Style = call.has(zero) ? .zero : call.has(porcelain) ? .porcelain : .long
         let exit: ExitCode = call.has(exitCode) && !report.isClean ? .negative : .ok
@@ -202,6 +207,10 @@ private struct StatusAnswer: Rendered {
             "outbox_count": .count(0),
             "clean": .bool(report.isClean),
             "ignored": .array(report.ignored.map { .name($0) }),
+            "interrupted": .optional(report.interrupted),
+            "rekey": report.rekey.map { rekey in
+                .record(["new_vault_id": .string(rekey.newVaultID.text), "phase": .string(rekey.phase.rawValue)])
+            } ?? .null,
         ])
     }
 }

@@ -60,6 +60,20 @@ struct SecretOutput {
         }
     }
 
+    /// Whether a file holds this secret already, as `write` leaves it.
+    func holds(_ secret: borrowing SecretBytes, in name: [UInt8]) -> Bool {
+        guard let path = try? call.outputPlace(name), let last = path.lastComponent,
+            let directory = try? call.surroundings.vault.fileSystem.openDirectory(path.parent),
+            let found = try? directory.readFileIfPresent(last, limit: SecretText.limit)
+        else { return false }
+        var bytes = found
+        defer { SecretText.wipe(&bytes) }
+        return secret.withBytes { span in
+            bytes.count == span.count + 1 && bytes.last == UInt8(ascii: "\n")
+                && span.indices.allSatisfy { span[$0] == bytes[$0] }
+        }
+    }
+
     /// Takes a written key file back after what it belongs to could not be made.
     func remove(_ name: [UInt8]) {
         guard let path = try? call.place(name), let last = path.lastComponent,

@@ -144,6 +144,8 @@ public struct StatusReport: Sendable {
     public var stashCount: Int
     /// Set when an interrupted operation was found that the next writing verb will finish or undo.
     public var interrupted: String?
+    /// A rekey that was begun in this clone and waits to be gone on with or given up.
+    public var rekey: PendingRekey?
     /// Set when another program moved this clone's head since the last command here: the commit that is no longer
     /// reachable from it.
     public var overwrittenHead: ObjectID?

@@ -16,8 +16,10 @@ public enum RestoreSource: Sendable, Equatable {
 public struct RestoreResult: Sendable {
     /// Files that were given the content of the source.
     public var written: [VaultPath]
-    /// Files with uncommitted edits, which were left as they are.
+    /// Files with uncommitted edits, which were left as they are, and what `notFiles` tells.
     public var kept: [VaultPath]
+    /// Those of `kept` where a link, a special file or a folder stands, which is never replaced.
+    public var notFiles: [VaultPath] = []
     /// Paths that name nothing in the source.
     public var missing: [VaultPath]
     /// Files that this platform could not store.

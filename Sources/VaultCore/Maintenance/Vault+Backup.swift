@@ -32,9 +32,9 @@ extension Vault {
                 .dirtyTree, "there are uncommitted changes, which a backup does not hold",
                 hint: "vaultctl commit, or --allow-dirty")
         }
-        let lock = try lock()
-        defer { withExtendedLifetime(lock.scratch) {} }
-        return try BackupWriter(vault: self, options: options, observer: observer).write(to: path)
+        return try reading { _ in
+            try BackupWriter(vault: self, options: options, observer: observer).write(to: path)
+        }
     }
 
     private static func isLabelByte(_ byte: UInt8) -> Bool {

@@ -17,8 +17,12 @@ extension Vault {
         guard options.olderThanSeconds >= GarbageOptions.leastAge else {
             throw VaultError(.usage, "what is younger than an hour may belong to a command that is running")
         }
+        func run(_ scratch: ScratchArea?) throws -> GarbageReport {
+            try GarbageCollection(vault: self, options: options, scratch: scratch, observer: observer).run()
+        }
+        if options.dryRun { return try reading(run) }
         let lock = try lock()
-        return try GarbageCollection(vault: self, options: options, scratch: lock.scratch, observer: observer).run()
+        return try run(lock.scratch)
     }
 }
 
@@ -26,7 +30,8 @@ extension Vault {
 private struct GarbageCollection {
     let vault: Vault
     let options: GarbageOptions
-    let scratch: ScratchArea
+    /// Nil in a dry run where the clone can not be written.
+    let scratch: ScratchArea?
     let observer: any Observer
 
     func run() throws -> GarbageReport {
@@ -36,7 +41,7 @@ private struct GarbageCollection {
         let reflog = Reflog(files: vault.files)
         let moves = try reflog.unexpired(nowMs: vault.environment.clock.nowMs)
         report.expiredMoves = moves.expired
-        if moves.expired > 0, !options.dryRun { try reflog.replace(with: moves.kept, scratch: scratch) }
+        if moves.expired > 0, !options.dryRun, let scratch { try reflog.replace(with: moves.kept, scratch: scratch) }
         let before = try refBytes()
         let reach = Reachability(vault: vault, boundaries: state.config.shallowBoundaries)
         try GarbageRoots(vault: vault, state: state, moves: moves.kept).mark(in: reach)

@@ -99,7 +99,16 @@ struct StashShelf {
         }
     }
 
-    private func own(_ name: [UInt8]) throws(VaultError) -> StashRecord {
+    /// Whether a name is one that `newFolder` gives: nothing that leads elsewhere.
+    static func isFolderName(_ name: [UInt8]) -> Bool {
+        name.starts(with: prefix.bytes) && name.count <= 100 && !name.contains(UInt8(ascii: "/"))
+    }
+
+    /// Whether a stash of this program counts.
+    func isSealed(_ name: [UInt8]) throws(VaultError) -> Bool { try ownNames().contains(name) }
+
+    /// One of this program's stashes.
+    func own(_ name: [UInt8]) throws(VaultError) -> StashRecord {
         let folder = try folder(name)
         let sealed = try attempt("cannot read a stash") { () throws(Errno) in
             try folder.contents(Self.manifestName, limit: Limits.metadataPlaintext)

@@ -19,7 +19,7 @@ extension Vault {
         guard !edits.paths.isEmpty else { return nil }
         try requireStashable("stash edits")
         return try putAside(
-            edits, message: "before \(verb)", state, graph, trees, scratch: scratch, observer: observer)
+            edits, before: verb, message: "before \(verb)", state, graph, trees, scratch: scratch, observer: observer)
     }
 
     /// Brings the newest stash, which this command made, back.

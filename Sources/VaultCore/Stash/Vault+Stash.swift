@@ -11,6 +11,7 @@ extension Vault {
     ///   while this ran. Nothing has changed then.
     public func stash(message: String? = nil, observer: any Observer = SilentObserver()) throws -> StashInfo? {
         try requireStashable("stash")
+        let begun = (try? StashJournal.read(files)) ?? nil
         let lock = try lock(settling: true)
         try refuseDuringMerge()
         let state = try loadState()
@@ -25,9 +26,12 @@ extension Vault {
         edits.deleted.removeAll { notStored.contains($0.path) }
         let leftOut = try leftOut(state)
         edits.added.removeAll { leftOut.contains($0.path) }
-        guard !edits.paths.isEmpty else { return nil }
+        guard !edits.paths.isEmpty else {
+            // The same command again, after one that was interrupted and is finished now.
+            return begun.flatMap { $0.verb == "stash" ? info($0.name) : nil }
+        }
         return try putAside(
-            edits, message: message, state, graph, trees, scratch: lock.scratch, observer: observer)
+            edits, before: "stash", message: message, state, graph, trees, scratch: lock.scratch, observer: observer)
     }
 
     /// The stashes, the newest first.
@@ -112,9 +116,19 @@ extension Vault {
         }
     }
 
-    /// Stores changes of the working copy and takes them out of it.
+    /// A stash under the number that it has now.
+    private func info(_ name: [UInt8]) -> StashInfo? {
+        let all = (try? StashShelf(vault: self).all()) ?? []
+        return all.firstIndex { $0.isOwn && $0.name == name }.map { all[$0].info($0) }
+    }
+
+    /// Stores changes of the working copy and takes them out of it, all or, when it is interrupted before they are
+    /// stored, none; from then on the next writing command goes on with it.
+    ///
+    /// * `verb`: The command that this is a part of.
     func putAside(
-        _ edits: WorkingChanges, message: String?, _ state: CloneState, _ graph: CommitGraph, _ trees: TreeReader,
+        _ edits: WorkingChanges, before verb: String, message: String?, _ state: CloneState, _ graph: CommitGraph,
+        _ trees: TreeReader,
         scratch: ScratchArea, observer: any Observer
     ) throws -> StashInfo {
         let shelf = StashShelf(vault: self)
@@ -124,17 +138,23 @@ extension Vault {
             let batch = shelf.batch(into: folder, scratch, width: .long)
             let writer = BlobWriter(cipher: cipher, batch: batch, random: environment.random, deflates: true)
             let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
-            var files: [StashedFile] = []
+            var stashed: [StashedFile] = []
             var differences: [TreeDifference] = []
             func take(_ path: VaultPath, _ kind: StashedFile.Kind, _ entry: FileEntry?) throws {
-                files.append(StashedFile(path: path, kind: kind, entry: entry))
+                stashed.append(StashedFile(path: path, kind: kind, entry: entry))
                 let old = try head.flatMap { (id) throws(VaultError) in try trees.entry(path, in: id) }?.file
                 differences.append(TreeDifference(path: path, old: entry, new: old))
             }
-            for item in edits.added { try take(item.path, .added, stored(item.path, writer)) }
-            for item in edits.modified { try take(item.path, .modified, stored(item.path, writer)) }
+            // What is gone since it was seen is a deletion, or nothing.
+            for item in edits.added {
+                if let entry = try stored(item.path, writer) { try take(item.path, .added, entry) }
+            }
+            for item in edits.modified {
+                let entry = try stored(item.path, writer)
+                try take(item.path, entry == nil ? .deleted : .modified, entry)
+            }
             for item in edits.deleted { try take(item.path, .deleted, nil) }
-            files.sort { $0.path < $1.path }
+            stashed.sort { $0.path < $1.path }
             differences.sort { $0.path < $1.path }
             let edit = WorkingEdit(
                 vault: self, scratch: scratch, observer: observer,
@@ -143,15 +163,19 @@ extension Vault {
             try batch.commit()
             let record = StashRecord(
                 name: name, timeMs: now, base: state.head, branch: state.namedBranch.name, message: message,
-                files: files)
+                files: stashed)
+            try StashJournal(verb: verb, name: name).write(files, scratch: scratch)
             try shelf.seal(record, in: folder, scratch)
-            _ = try edit.finish(plan, of: differences)
+            _ = try edit.finish(plan, of: differences) { try StashJournal.remove(files) }
+            try StashJournal.remove(files)
             // The work is put aside, whatever becomes of the list.
-            let number = (try? shelf.all().firstIndex { $0.name == name }) ?? 0
-            return record.info(number)
+            return info(name) ?? record.info(0)
         } catch {
             // One that is sealed stays: the work may be nowhere else.
-            if (try? folder.statusIfPresent(of: "manifest".bytes)) == .some(nil) { shelf.removeFolder(name) }
+            if (try? folder.statusIfPresent(of: "manifest".bytes)) == .some(nil) {
+                shelf.removeFolder(name)
+                try? StashJournal.remove(files)
+            }
             throw error
         }
     }
@@ -189,7 +213,17 @@ extension Vault {
     }
 
     /// Encrypts a file of the working copy; one that changes meanwhile is read again, at most three times.
-    private func stored(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry {
+    ///
+    /// - Returns: Nil for one that is gone.
+    private func stored(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry? {
+        do {
+            return try present(path, writer)
+        } catch let error as VaultError where isGone(path, after: error) {
+            return nil
+        }
+    }
+
+    private func present(_ path: VaultPath, _ writer: BlobWriter) throws -> FileEntry {
         let folder = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
             try layout.root.openDirectory(beneath: path.parent?.bytes ?? [])
         }

@@ -16,6 +16,7 @@ final class ClonePlace: Sendable {
     let partial: [PartialClone]
     /// What was written into a target that was there before: others may write there as well.
     private let made = Locked<[VaultPath]>([])
+    private let spare: SpareFiles
     private static let inner = PartialClone.inner.bytes
     private static let lockName = PartialClone.lockName
 
@@ -32,6 +33,10 @@ final class ClonePlace: Sendable {
             try fileSystem.openDirectory(absolute.parent)
         }
         target = absolute
+        let spare = try attempt("cannot open the folder of \(path.text)", path: path.text) { () throws(Errno) in
+            try SpareFiles(beside: absolute, fileSystem)
+        }
+        self.spare = spare
         let existing = try Self.openEmpty(absolute, exceptPartial: resumes, fileSystem)
         let within = try existing.map { try Self.takePartial(in: $0, absolute) } ?? []
         if let existing, try Self.mustBuildInPlace(existing, absolute, parent, fileSystem) {
@@ -61,6 +66,7 @@ final class ClonePlace: Sendable {
                 try outer.createDirectory(Self.inner, mode: 0o777)
                 return (try outer.openDirectory(Self.inner), lock)
             } catch {
+                spare.release()
                 try? parent.removeTree(folder)
                 throw error
             }
@@ -142,6 +148,7 @@ final class ClonePlace: Sendable {
 
     /// Removes everything that was built, and nothing else.
     func discard() {
+        spare.release()
         if let wrapper {
             try? parent.removeTree(wrapper)
             return
@@ -152,6 +159,7 @@ final class ClonePlace: Sendable {
 
     /// Removes everything that was built but the objects, of which a later clone to the same place makes use.
     func keepObjects() {
+        spare.release()
         if wrapper == nil {
             removeMade()
         } else {

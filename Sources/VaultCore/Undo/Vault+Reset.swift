@@ -58,7 +58,8 @@ extension Vault {
             let incoming = differences.filter { selection?.wants($0.path) ?? true }
             try store.require(incoming.compactMap { item in item.new.map { (path: item.path, entry: $0) } })
             stash = try putAside(
-                edits, message: "before reset --hard", state, graph, trees, scratch: scratch, observer: observer)
+                edits, before: "reset", message: "before reset --hard", state, graph, trees, scratch: scratch,
+                observer: observer)
         }
         do {
             var result = try moveHead(to: target, verb: "reset", state, graph, trees, scratch, observer)
@@ -91,11 +92,11 @@ extension Vault {
             switch try guardian.onDisk(item.path, foldsNames: foldsNames) {
             case .file(let hash, _): try item.new.map { try guardian.contentHash($0) != hash } ?? false
             case .blockedBy(let path): !leaving.contains(path)
-            case .other: true
+            case .other, .unreadable: true
             case .absent, .folder: false
             }
         }
-        guard blocked.isEmpty else { throw CheckoutGuard.blocked(blocked.map(\.path)) }
+        guard blocked.isEmpty else { throw try guardian.inTheWay(blocked.map(\.path)) }
     }
 
     /// Moves the working copy and the head, uncommitted edits that are not touched taken along.

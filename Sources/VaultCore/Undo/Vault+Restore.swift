@@ -59,13 +59,13 @@ extension Vault {
         differences.sort { $0.path < $1.path }
         let blobs = BlobReader(store: store, cipher: cipher)
         let guardian = CheckoutGuard(root: layout.root, blobs: blobs, pool: environment.pool)
-        let (plan, kept) = try guardian.restoring(differences, discards: discards)
+        let (plan, kept, notFiles) = try guardian.restoring(differences, discards: discards)
         try store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         let edit = WorkingEdit(vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
         let outcome = try edit.carryOut(plan, from: blobs)
         result.written = outcome.written.sorted()
         try recordCheckout(added: outcome.written + plan.alreadyThere, removed: [], scratch: lock.scratch)
-        result.kept = kept
+        (result.kept, result.notFiles) = (kept, notFiles)
         result.notWritten = outcome.notStored
         return result
     }
@@ -83,16 +83,17 @@ extension Vault {
 }
 
 extension CheckoutGuard {
-    /// What gives files the content of another commit while the head stays, and the paths with uncommitted edits that
-    /// are kept.
+    /// What gives files the content of another commit while the head stays, the paths that are kept, and those of them
+    /// where no plain file stands.
     ///
     /// * `differences`: What the head has at each path, and what the file is to hold.
     func restoring(
         _ differences: [TreeDifference], discards: Bool
-    ) throws -> (plan: Plan, kept: [VaultPath]) {
+    ) throws -> (plan: Plan, kept: [VaultPath], notFiles: [VaultPath]) {
         let foldsNames = try attempt("cannot look at the working copy") { () throws(Errno) in try root.foldsNames() }
         var plan = Plan()
         var kept: [VaultPath] = []
+        var notFiles: [VaultPath] = []
         for item in differences {
             guard let new = item.new else { continue }
             switch try onDisk(item.path, foldsNames: foldsNames) {
@@ -106,9 +107,13 @@ extension CheckoutGuard {
                     kept.append(item.path)
                 }
             // A folder with files, a link or a special file is never replaced.
-            case .folder, .other, .blockedBy: kept.append(item.path)
+            case .folder, .other, .blockedBy:
+                kept.append(item.path)
+                notFiles.append(item.path)
+            case .unreadable(let error):
+                throw VaultError.io(error, "cannot look at \(item.path)", path: item.path.description)
             }
         }
-        return (plan, kept)
+        return (plan, kept, notFiles)
     }
 }

@@ -25,8 +25,10 @@ struct CheckoutGuard: Sendable {
         case absent
         case file(ContentHash, FileMark)
         case folder
-        /// A link, a special file, or something unreadable.
+        /// A link, a special file, or a file that never held still.
         case other
+        /// It can not be looked at.
+        case unreadable(Errno)
         /// A file or link stands where a folder on the way should be.
         case blockedBy(VaultPath)
     }
@@ -39,8 +41,9 @@ struct CheckoutGuard: Sendable {
 
     /// Checks the differences between what the working copy is based on and what it is to become.
     ///
+    /// * `leavingOthers`: Leave paths that hold something else as they are, and out of the plan.
     /// - Throws: `dirtyTree`, naming the paths in the way; nothing has been written then.
-    func plan(_ differences: [TreeDifference]) throws -> Plan {
+    func plan(_ differences: [TreeDifference], leavingOthers: Bool = false) throws -> Plan {
         let removed = Set(differences.filter { $0.new == nil }.map(\.path))
         let foldsNames = try attempt("cannot look at the working copy") { () throws(Errno) in try root.foldsNames() }
         let steps = try pool.map(count: (differences.count + 63) / 64) { index -> [Step] in
@@ -62,14 +65,17 @@ struct CheckoutGuard: Sendable {
             case .blocked: blocked.append(item.path)
             }
         }
-        guard blocked.isEmpty else { throw Self.blocked(blocked) }
+        guard blocked.isEmpty || leavingOthers else { throw try inTheWay(blocked) }
         return plan
     }
 
     private func step(_ item: TreeDifference, removed: Set<VaultPath>, foldsNames: Bool) throws -> Step {
         let disk = try onDisk(item.path, foldsNames: foldsNames)
         switch (item.old, item.new, disk) {
-        case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .blockedBy): return .nothing
+        case (_, nil, .absent), (_, nil, .folder), (_, nil, .other), (_, nil, .unreadable), (_, nil, .blockedBy):
+            return .nothing
+        case (_, .some, .unreadable(let error)):
+            throw VaultError.io(error, "cannot look at \(item.path)", path: item.path.description)
         case (let old?, nil, .file(let hash, let stat)):
             return try hash == contentHash(old) ? .remove(stat) : .blocked
         case (nil, let new?, .file(let hash, let stat)):
@@ -143,7 +149,8 @@ struct CheckoutGuard: Sendable {
         } catch let error as Errno {
             switch error {
             case .noSuchFile, .nameTooLong, .invalidArgument, .illegalName: return .absent
-            case .permissionDenied, .wouldBlock: return .other
+            case .wouldBlock: return .other
+            case .permissionDenied: return .unreadable(error)
             default: throw VaultError.io(error, "cannot read \(path)", path: path.description)
             }
         }
@@ -199,12 +206,34 @@ struct CheckoutGuard: Sendable {
         return ContentHash(digest: try hash.finish())
     }
 
+    /// The refusal that names what is in the way: work that could be committed, or what no commit holds.
+    func inTheWay(_ paths: [VaultPath]) throws -> VaultError {
+        let odd = try paths.filter { path in
+            let folder: any Directory
+            do throws(Errno) { folder = try root.openDirectory(beneath: path.parent?.bytes ?? []) } catch {
+                return false
+            }
+            let found = try attempt("cannot look at \(path)", path: path.description) { () throws(Errno) in
+                try folder.statusIfPresent(of: path.lastSegment)
+            }
+            return found.map { $0.kind != .regular && $0.kind != .directory } ?? false
+        }
+        guard odd.count == paths.count, let first = odd.first else { return Self.blocked(paths) }
+        return VaultError(
+            .dirtyTree,
+            "a link or a special file, which no commit holds, is in the way: \(Self.listed(odd)); nothing was changed",
+            hint: "move it away", path: first.description)
+    }
+
+    private static func listed(_ paths: [VaultPath]) -> String {
+        paths.prefix(5).map(\.description).joined(separator: ", ")
+            + (paths.count > 5 ? " and \(paths.count - 5) more" : "")
+    }
+
     /// The refusal that names uncommitted work in the way.
     static func blocked(_ paths: [VaultPath]) -> VaultError {
-        let shown = paths.prefix(5).map(\.description).joined(separator: ", ")
-        let more = paths.count > 5 ? " and \(paths.count - 5) more" : ""
-        return VaultError(
-            .dirtyTree, "uncommitted work would be overwritten: \(shown)\(more); nothing was changed",
+        VaultError(
+            .dirtyTree, "uncommitted work would be overwritten: \(listed(paths)); nothing was changed",
             hint: "commit it, or move it away", path: paths.first?.description)
     }
 }

@@ -7,13 +7,22 @@ extension VaultError {
         let name = PathQuoting.text(path)
         let known = VaultError.io(errno, "\(name) can not be read, so it can not be told what a commit would hold")
         let readable = "make it readable (chmod u+r)"
+        let hint = isTracked ? readable : readable + ", or list it in .gitignore"
         return VaultError(
-            known.code, known.message, hint: isTracked ? readable : readable + ", or list it in .gitignore",
-            path: name, cause: errno)
+            known.code, known.message,
+            hint: errno == .noSuchFile ? "run the command again when it is quiet" : hint, path: name, cause: errno)
     }
 }
 
 extension Vault {
+    /// Whether what kept a file of the working copy from being read is that it, or a folder above it, is gone since it
+    /// was seen.
+    func isGone(_ path: VaultPath, after error: VaultError) -> Bool {
+        guard error.cause == "\(Errno.noSuchFile)", error.path == path.description else { return false }
+        // Asked again: what is taken for gone is recorded as deleted.
+        do throws(VaultError) { return try kind(path) == nil } catch { return false }
+    }
+
     /// The error of a file of the working copy that a look could not read, with the reason that the system gives when it
     /// is asked again.
     func unreadable(_ path: [UInt8], isTracked: Bool) -> VaultError {

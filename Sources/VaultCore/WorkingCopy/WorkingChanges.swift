@@ -34,6 +34,15 @@ struct WorkingChanges: Sendable {
         }
     }
 
+    /// Takes files that are gone since the scan for what they are now: absent.
+    mutating func vanished(_ gone: [ScanResult.Candidate]) {
+        guard !gone.isEmpty else { return }
+        let paths = Set(gone.map(\.path))
+        added.removeAll { paths.contains($0.path) }
+        modified.removeAll { paths.contains($0.path) }
+        deleted = (deleted + gone.compactMap { $0.tracked.map { cache.entries[$0] } }).sorted { $0.path < $1.path }
+    }
+
     var changes: Changes {
         Changes(added: added.map(\.path), modified: modified.map(\.path), deleted: deleted.map(\.path))
     }

@@ -251,6 +251,7 @@ extension Vault {
     func recover(_ lock: borrowing CloneLock) throws -> Recovery {
         // A commit that ended a merge died before it removed the merge's record.
         if try MergeState.read(files) != nil, try mergeState() == nil { try MergeState.remove(files) }
+        do { try settleStash(scratch: lock.scratch) } catch let error as VaultError { return .stuck(error) }
         let journal: Journal
         do {
             guard let found = try Journal.read(files) else { return .settled }
@@ -260,19 +261,27 @@ extension Vault {
             return .stuck(error)
         }
         do {
-            try settle(journal, scratch: lock.scratch)
+            if let end = try settle(journal, scratch: lock.scratch) {
+                environment.notice("an interrupted \(journal.verb) was \(end.rawValue)")
+            }
             return .settled
         } catch let error as VaultError {
             return .stuck(error)
         }
     }
 
-    private func settle(_ journal: Journal, scratch: ScratchArea) throws {
+    /// How an interrupted move was ended.
+    private enum End: String {
+        case finished, undone
+    }
+
+    /// - Returns: Nil when there was nothing left to do.
+    private func settle(_ journal: Journal, scratch: ScratchArea) throws -> End? {
         let state = try loadState()
         guard state.headRef == journal.ref, state.head == journal.from, journal.to != journal.from, mode != .bare
         else {
             try Journal.remove(files)
-            return
+            return nil
         }
         guard try store.holds(journal.to) else { throw ObjectStore.missing(journal.to) }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
@@ -283,28 +292,35 @@ extension Vault {
         if journal.isMerge { return try settleMerge(journal, move) }
         guard mode == .full else {
             // The head of a read-only clone is the remote's, which only a pull moves: the next one begins afresh.
-            return try move.undo(moveTo: graph.tree(of: journal.to))
+            try move.undo(moveTo: graph.tree(of: journal.to))
+            return .undone
         }
         do {
             _ = try move.run(to: journal.to, verb: journal.verb, branch: journal.branch) {
                 if let branch = journal.branch { return try workOn(branch, scratch: scratch) }
                 try moveRef(state.headRef, from: state.head, to: journal.to, scratch: scratch)
             }
+            return .finished
         } catch let error as VaultError where !error.isOfTheDisk {
             try move.undo(moveTo: graph.tree(of: journal.to))
+            return .undone
         }
     }
 
     /// Finishes what a merge that stops with conflicts had begun to write; it has touched nothing before its record.
-    private func settleMerge(_ journal: Journal, _ move: WorkingCopyMove) throws {
-        guard try MergeState.read(files)?.given == journal.to else { return try Journal.remove(files) }
+    private func settleMerge(_ journal: Journal, _ move: WorkingCopyMove) throws -> End? {
+        guard try MergeState.read(files)?.given == journal.to else {
+            try Journal.remove(files)
+            return nil
+        }
         func abandon() throws { try MergeState.remove(files) }
         do {
             _ = try move.stop(
                 with: journal.to, verb: journal.verb, conflicts: [], begin: { _ in }, abandon: abandon)
+            return .finished
         } catch let error as VaultError where !error.isOfTheDisk {
-            guard try Journal.read(files) != nil else { return }
-            try move.undo(moveTo: journal.to, abandon: abandon)
+            if try Journal.read(files) != nil { try move.undo(moveTo: journal.to, abandon: abandon) }
+            return .undone
         }
     }
 }

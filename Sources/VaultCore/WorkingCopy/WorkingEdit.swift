@@ -16,13 +16,18 @@ struct WorkingEdit {
     /// Checks the change.
     ///
     /// * `differences`: What each path holds now and what it is to hold, sorted by path.
+    /// * `leavingOthers`: Leave paths that hold something else as they are.
     /// - Throws: `dirtyTree` when a path holds something else.
-    func prepare(_ differences: [TreeDifference]) throws -> CheckoutGuard.Plan {
-        try guardian().plan(differences)
+    func prepare(_ differences: [TreeDifference], leavingOthers: Bool = false) throws -> CheckoutGuard.Plan {
+        try guardian().plan(differences, leavingOthers: leavingOthers)
     }
 
     /// Carries a checked change out, or takes back what was done of it.
-    func finish(_ plan: CheckoutGuard.Plan, of differences: [TreeDifference]) throws -> Checkout.Outcome {
+    ///
+    /// * `undone`: Called when all of it was taken back.
+    func finish(
+        _ plan: CheckoutGuard.Plan, of differences: [TreeDifference], undone: () throws -> Void = {}
+    ) throws -> Checkout.Outcome {
         try incoming.store.require(plan.write.lazy.map { ($0.path, $0.entry) })
         do {
             return try carryOut(plan, from: incoming)
@@ -31,6 +36,7 @@ struct WorkingEdit {
             do {
                 let back = try guardian().rollback(differences.filter { touched.contains($0.path) })
                 _ = try carryOut(back, from: outgoing)
+                try undone()
             } catch {}
             throw error
         }

@@ -78,6 +78,8 @@ enum CloneParsers {
     static func cloneJournal(_ bytes: [UInt8]) throws {
         let place = try shared.get()
         try place.put("vaultctl/journal", bytes)
+        try place.put("vaultctl/stashing", bytes)
+        _ = try? StashJournal.read(place.files)
         _ = try Journal.read(place.files)
     }
 
