@@ -51,6 +51,19 @@ struct OwnRecordTests {
         #expect(try await setting.open("a").push(to: try setting.remote()).outcome == .pushed)
     }
 
+    @Test(arguments: ["pending_registration.json", "push_state.json", "remotes.json"])
+    func `a file that the reference writes as well is mended`(name: String) async throws {
+        try first.addRemote(name: "spare", url: setting.folder.appending("spare").text, isDefault: false)
+        #expect(try await repaired().repaired.isEmpty)
+        try overwrite(first.layout.local, name, "{")
+        #expect(try await setting.open("a").fsck().broken.map(\.id) == ["local/\(name)"])
+        let mended = try await repaired()
+        #expect(mended.isClean && mended.repaired == ["local/\(name)"] && mended.notes.count == 1)
+        try setting.write("two", to: "f", in: "a")
+        let head = try setting.open("a").commit().commit?.id
+        #expect(try await setting.open("a").push(to: try setting.remote()).new == head)
+    }
+
     @Test(arguments: OwnRecord.all.map(\.name))
     func `one of a newer version is refused by name`(name: String) async throws {
         try overwrite(try own(), name, "{\"v\":2}")

@@ -60,10 +60,10 @@ enum FsckCommand {
         do {
             server = try ServerChoice.existing(call, vault)
         } catch let error as VaultError
-            where error.code == .remoteNotFound
+            where [.remoteNotFound, .objectCorrupt].contains(error.code)
             && !call.has(GlobalOptions.remote)
         {
-            call.messages.note("this vault records no server; what only a server could give back stays missing")
+            call.messages.note("no server is known; what only a server could give back stays missing")
             return nil
         }
         return try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)

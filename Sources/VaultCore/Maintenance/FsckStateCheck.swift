@@ -35,7 +35,9 @@ extension FsckOperation {
                 guard error.code != .formatUnsupported else { throw error }
                 let id = error.path ?? "local"
                 if !report.broken.contains(where: { $0.id == id }) {
-                    report.broken.append(finding(id, .state, error.message))
+                    // What leads out where a repair of its own does not.
+                    let other = error.hint.flatMap { $0 == "vaultctl fsck --repair" ? nil : "; \($0)" } ?? ""
+                    report.broken.append(finding(id, .state, error.message + other))
                 }
             }
         }

@@ -22,6 +22,33 @@ extension Vault {
         return mended
     }
 
+    /// The same for files that the reference writes as well.
+    func mendShared(_ scratch: ScratchArea) throws -> Mended {
+        var mended = Mended()
+        let meanings = [
+            ("pending_registration.json", "the next push registers this clone's branch again"),
+            ("push_state.json", "an interrupted push of the reference begins anew"),
+            ("remotes.json", "its remotes have to be saved again: vaultctl remote add"),
+        ]
+        for (name, meaning) in meanings {
+            do throws(VaultError) {
+                if name == "remotes.json" { _ = try savedRemotes() } else { _ = try files.readObject(name) }
+                continue
+            } catch {
+                if error.isUnreadable { continue }
+                guard error.code == .objectCorrupt else { throw error }
+            }
+            let state = try? loadState()
+            try setAside(name, in: layout.local)
+            if name == "pending_registration.json", let own = state?.cloneBranch {
+                try recordPending(own, head: state?.head, scratch: scratch)
+            }
+            mended.names.append("local/\(name)")
+            mended.notes.append("local/\(name) did not read: \(meaning)")
+        }
+        return mended
+    }
+
     private func setAsideOwn(_ name: String) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
         try setAside(name, in: own, as: "vaultctl-\(name)")
