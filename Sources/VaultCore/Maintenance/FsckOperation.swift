@@ -27,6 +27,7 @@ struct FsckOperation {
             let problem = finding(error.path ?? error.object ?? "state", .state, error.message)
             if error.isDamage { report.broken.append(problem) } else { report.unreadable.append(problem) }
             add(objects, except: [], tags: [], to: &report)
+            if !options.connectivityOnly { report.checked.objects = objects.held.count }
             return finished(report)
         }
         try checkState(state, &report)
