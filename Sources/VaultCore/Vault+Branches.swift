@@ -343,7 +343,7 @@ extension Vault {
     // MARK: Own records
 
     private static var hiddenName: String { "hidden-branches.json" }
-    private static var unpushedName: String { "unpushed-branches.json" }
+    private static var unpushedName: String { OwnRecord.unpushedBranches }
     private static var previousName: String { "previous-branch.json" }
 
     private func branchIDs(in name: String) throws(VaultError) -> Set<String> {
@@ -358,6 +358,10 @@ extension Vault {
 
     /// The ids of branches that were made here and never pushed.
     func unpushedBranches() throws(VaultError) -> Set<String> { try branchIDs(in: Self.unpushedName) }
+
+    func recordUnpushed(_ ids: Set<String>, scratch: ScratchArea) throws(VaultError) {
+        try record(ids, in: Self.unpushedName, scratch)
+    }
 
     /// Notes that others know a branch from now on.
     func recordPushed(_ branch: BranchRecord, scratch: ScratchArea) throws(VaultError) {

@@ -210,7 +210,8 @@ extension Vault {
     ) throws(VaultError) -> (vaultID: VaultID, key: ReadKey, branch: String)? {
         let corrupt = VaultError(
             .objectCorrupt, "corrupt clone mode: local/clone_mode.json does not read",
-            hint: "clone again", path: "local/clone_mode.json")
+            hint: "move it away and give the key with --key-file to look at the clone",
+            path: "local/clone_mode.json")
         let value: JSONValue
         do throws(VaultError) {
             guard let read = try files.readObject("clone_mode.json") else { return nil }

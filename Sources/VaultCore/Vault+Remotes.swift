@@ -200,7 +200,7 @@ extension Vault {
     private func storedRemotes() throws(VaultError) -> [(record: RemoteRecord, json: JSONValue)] {
         guard let bytes = try files.read(Self.fileName) else { return [] }
         let damaged = VaultError(
-            .objectCorrupt, "local/remotes.json does not read", hint: "move it away and add the remotes again",
+            .objectCorrupt, "local/remotes.json does not read", hint: "vaultctl fsck --repair",
             path: "local/remotes.json")
         guard let value = try? JSONReader.parse(bytes.span), let items = value.items else { throw damaged }
         var result: [(record: RemoteRecord, json: JSONValue)] = []

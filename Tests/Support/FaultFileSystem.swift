@@ -49,6 +49,8 @@ package final class FaultFileSystem: FileSystem {
         var closedNames: Set<[UInt8]> = []
         var hidesKinds = false
         var before: (name: [UInt8], action: @Sendable () -> Void)?
+        var calls = 0
+        var intervention: (atCall: Int, body: @Sendable () -> Void)?
     }
 
     /// The file system behind it, where nothing fails.
@@ -66,6 +68,14 @@ package final class FaultFileSystem: FileSystem {
             state.matched = 0
             state.fired = 0
             state.counts = [:]
+        }
+    }
+
+    /// Lets something happen between two calls, as another process would: right before the n-th call from now.
+    package func intervene(atCall: Int, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.calls = 0
+            state.intervention = (atCall, body)
         }
     }
 
@@ -112,7 +122,14 @@ package final class FaultFileSystem: FileSystem {
 
     /// Counts a call and tells whether it must fail.
     func fault(at call: FileSystemCall) -> Fault? {
-        state.withLock { state in
+        let intervention = state.withLock { state -> (@Sendable () -> Void)? in
+            state.calls += 1
+            guard let intervention = state.intervention, intervention.atCall == state.calls else { return nil }
+            state.intervention = nil
+            return intervention.body
+        }
+        intervention?()
+        return state.withLock { state in
             state.counts[call, default: 0] += 1
             guard let fault = state.fault, fault.kinds.contains(call) else { return nil }
             state.matched += 1

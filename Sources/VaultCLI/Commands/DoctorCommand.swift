@@ -16,13 +16,14 @@ enum DoctorCommand {
         paragraph: """
             Looks at each step on the way to the server in its order: the address, the name, the connection, the \
             certificate, the answer, the clocks, the vault, and with --write-probe the access token and the write key; \
-            then at the free space, the lock, what the file system of this clone lacks and how it tells names apart, \
+            then at the clone's own files, the free space, the lock, what the file system of this clone lacks and how it tells names apart, \
             and who can read this clone's secrets, which --fix sets right.
             """,
         synopsis: ["doctor [--write-probe] [--fix] [--strict]"], options: [writeProbe, fix, strict],
         exits: [
             .init(.ok, "also with warnings"), .init(.notFound), .init(.auth),
-            .init(.network, "a check of the server failed"), .init(.partial, "with --strict: there are warnings"),
+            .init(.network, "a check of the server failed"), .init(.integrity, "the clone's own files are damaged"),
+            .init(.partial, "with --strict: there are warnings"),
         ],
         examples: [
             .init("vaultctl doctor", "Looks at the vault's own server."),
@@ -44,12 +45,14 @@ enum DoctorCommand {
             checks = [await folder(remote)]
         }
         let isReached = !checks.contains { $0.status == .fail }
+        let clone = ownFiles(vault)
+        checks.append(clone)
         checks += CloneProbe(call: call, vault: vault).run(fixing: call.has(fix))
         checks = filtered(checks, call.messages.secrets)
         let isDegraded = call.has(strict) && checks.contains { $0.status == .warn }
         return try call.answer(
             DoctorAnswer(server: server.text, checks: checks),
-            exit: !isReached ? .network : isDegraded ? .partial : .ok)
+            exit: !isReached ? .network : clone.status == .fail ? .integrity : isDegraded ? .partial : .ok)
     }
 
     /// The checks without the secrets of this run, which a server may repeat in what it says.
@@ -57,6 +60,23 @@ enum DoctorCommand {
         checks.map { check in
             ServerCheck(
                 check.name, check.status, secrets.redacted(check.message), hint: check.hint.map(secrets.redacted))
+        }
+    }
+
+    /// What `fsck` says of the clone's own files.
+    private static func ownFiles(_ vault: Vault) -> ServerCheck {
+        let name = "clone"
+        do {
+            let report = try vault.checkOwnFiles()
+            if let first = (report.broken + report.unreadable).first {
+                return ServerCheck(name, .fail, "\(first.id): \(first.detail)", hint: "vaultctl fsck --repair")
+            }
+            if let note = report.notes.first { return ServerCheck(name, .warn, note) }
+            return ServerCheck(name, .pass, "its own files read, and its branch is there")
+        } catch {
+            let problem = error as? VaultError
+            return ServerCheck(
+                name, .fail, problem?.message ?? "the clone's own files can not be read", hint: problem?.hint)
         }
     }
 

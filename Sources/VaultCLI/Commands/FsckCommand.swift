@@ -13,12 +13,15 @@ enum FsckCommand {
         words: ["fsck"], group: .maintain, summary: "check that the clone is whole",
         paragraph: """
             Hashes, decrypts and parses every object that the branches lead to, checks the signatures of all commits \
-            and tags, and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired.
+            and tags, and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired. With \
+            --repair a lost or damaged branch index, config.json or record of this clone is made anew as well, from \
+            the server or from what the clone knows; what can not be told any more is said, and the bad file is kept \
+            in local/vaultctl/quarantine.
             """,
         synopsis: ["fsck [--quick] [--connectivity-only] [--repair]"], options: [quick, connectivityOnly, repair],
         exits: [
             .init(.ok, "clean, or fully repaired"), .init(.notFound), .init(.auth), .init(.network, "with --repair"),
-            .init(.integrity, "damage was found"),
+            .init(.integrity, "damage was found"), .init(.io, "files could not be read"),
         ],
         examples: [
             .init("vaultctl fsck", "Checks everything."),
@@ -28,9 +31,10 @@ enum FsckCommand {
         document: .init(
             "vaultctl/fsck/1",
             "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
-                + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], dangling, "
+                + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], "
+                + "unreadable[{id,type,referenced_by,path,detail}], dangling, "
                 + "signatures{verified,bad[],unsigned,no_key}, tags{verified,bad[],unsigned,no_key,missing}, repaired[], "
-                + "unrepaired[], absent"),
+                + "unrepaired[], notes[], absent"),
         changes: true,
         action: .network { call in try await run(call) })
 
@@ -43,11 +47,26 @@ enum FsckCommand {
         defer { ticker.stop() }
         var remote: (any Remote)?
         if call.has(repair) {
-            remote = try RemoteOpener.open(
-                try ServerChoice.existing(call, vault), vaultID: vault.vaultID, call: call, vault: vault)
+            remote = try self.remote(call, vault)
         }
         let report = try await vault.fsck(options, repairFrom: remote, observer: observer)
-        return try call.answer(FsckAnswer(report: report), exit: report.isClean ? .ok : .integrity)
+        return try call.answer(
+            FsckAnswer(report: report), exit: report.isClean ? .ok : report.isDamaged ? .integrity : .io)
+    }
+
+    /// The place to repair from; nil where this vault records none, and the clone is mended from itself.
+    private static func remote(_ call: Call, _ vault: Vault) throws -> (any Remote)? {
+        let server: ServerAddress
+        do {
+            server = try ServerChoice.existing(call, vault)
+        } catch let error as VaultError
+            where [.remoteNotFound, .objectCorrupt].contains(error.code)
+            && !call.has(GlobalOptions.remote)
+        {
+            call.messages.note("no server is known; what only a server could give back stays missing")
+            return nil
+        }
+        return try RemoteOpener.open(server, vaultID: vault.vaultID, call: call, vault: vault)
     }
 }
 
@@ -70,6 +89,7 @@ private struct FsckAnswer: Rendered {
         try findings(report.missing, "missing", text)
         try findings(report.corrupt, "corrupt", text)
         try findings(report.broken, "broken", text)
+        try findings(report.unreadable, "unreadable", text)
         for commit in signatures.bad { try text.line("bad signature: \(commit.text)") }
         for tag in report.badTags { try text.line("bad tag: \(TextSafety.line(tag))") }
         if report.dangling > 0 { try text.line("Unreachable: \(text.counted(report.dangling, "object"))") }
@@ -78,7 +98,8 @@ private struct FsckAnswer: Rendered {
             try text.line("not repaired: \(TextSafety.line(id))")
         }
         if report.absent > 0 { try text.line("Left at the remote: \(text.counted(report.absent, "object"))") }
-        try text.line(report.isClean ? "Clean" : "Damage found")
+        for note in report.notes { try text.line("note: \(TextSafety.line(note))") }
+        try text.line(report.isClean ? "Clean" : report.isDamaged ? "Damage found" : "Not everything could be read")
     }
 
     private func findings(_ findings: [FsckReport.Finding], _ title: String, _ text: TextRenderer) throws {
@@ -106,6 +127,7 @@ private struct FsckAnswer: Rendered {
             "missing": list(report.missing, detailed: false),
             "corrupt": list(report.corrupt, detailed: true),
             "broken": list(report.broken, detailed: true),
+            "unreadable": list(report.unreadable, detailed: true),
             "dangling": .count(report.dangling),
             "signatures": .record([
                 "verified": .count(signatures.verified),
@@ -120,6 +142,7 @@ private struct FsckAnswer: Rendered {
             ]),
             "repaired": .strings(report.repaired),
             "unrepaired": .strings(report.unrepaired),
+            "notes": .strings(report.notes),
             "absent": .count(report.absent),
         ])
     }

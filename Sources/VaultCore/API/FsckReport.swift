@@ -11,6 +11,9 @@ public struct FsckOptions: Sendable {
     /// Fetch missing objects and replace corrupt ones.
     public var repair: Bool
 
+    /// Look at no object.
+    var ownFilesOnly = false
+
     /// Makes one from its parts.
     public init(
         connectivityOnly: Bool = false, quick: Bool = false, checkSignatures: Bool = true, repair: Bool = false
@@ -94,6 +97,8 @@ public struct FsckReport: Sendable {
     public var corrupt: [Finding]
     /// Refs, index, keys and local state that do not read.
     public var broken: [Finding]
+    /// Files that the system does not let be read: nothing is known of what they hold.
+    public var unreadable: [Finding] = []
     /// Objects held that nothing reaches.
     public var dangling: Int
     /// Contents and folders that a partial clone leaves at the remote.
@@ -104,10 +109,17 @@ public struct FsckReport: Sendable {
     public var tags = SignatureCounts()
     /// Names of tags that do not verify.
     public var badTags: [String] = []
-    /// Objects that were fetched again.
+    /// What a repair could not bring back, and what that means.
+    public var notes: [String] = []
+    /// Objects that were fetched again, and files of the clone that were made anew.
     public var repaired: [String]
     /// What is still wrong.
     public var unrepaired: [String]
+
+    /// True when damage was found that is not repaired, and not merely files that could not be read.
+    public var isDamaged: Bool {
+        !signatures.bad.isEmpty || !badTags.isEmpty || unrepaired.count > unreadable.count
+    }
 
     /// True when nothing is wrong, or everything wrong was repaired.
     public var isClean: Bool {

@@ -12,32 +12,31 @@ final class FsckWalk {
     let graph: CommitGraph
     private let vault: Vault
     private let trees: TreeReader
-    private let held: Set<ObjectID>
-    private let damaged: [ObjectID: String]
+    private let objects: CheckedObjects
     private let needed: NeededObjects
     private var walked = WalkedPlaces()
+    private var seen: Set<ObjectID> = []
     private(set) var absent = 0
     private(set) var missing: [FsckReport.Finding] = []
     private(set) var corrupt: [FsckReport.Finding] = []
+    private(set) var unreadable: [FsckReport.Finding] = []
     private(set) var reached: (commits: [ObjectID], trees: Set<ObjectID>, blobs: [ObjectID: BlobUse]) = ([], [], [:])
 
     init(
-        vault: Vault, held: Set<ObjectID>, damaged: [ObjectID: String], boundaries: Set<ObjectID>,
-        needed: NeededObjects
+        vault: Vault, objects: CheckedObjects, boundaries: Set<ObjectID>, needed: NeededObjects
     ) throws {
         self.needed = needed
         self.vault = vault
-        self.held = held
-        self.damaged = damaged
+        self.objects = objects
         graph = CommitGraph(store: vault.store, cipher: vault.cipher, boundaries: boundaries)
         trees = vault.treeReader()
     }
 
+    /// Follows what some refs name; what another run has come by is not walked again.
     func run(from starts: [ObjectID: String]) throws {
-        var seen: Set<ObjectID> = []
         var pending = starts.map { (id: $0.key, by: $0.value) }
         while let next = pending.popLast() {
-            guard seen.insert(next.id).inserted, present(next.id, .commit, by: next.by, path: nil) else { continue }
+            guard seen.insert(next.id).inserted, try present(next.id, .commit, by: next.by, path: nil) else { continue }
             do throws(VaultError) {
                 let commit = try graph.commit(next.id)
                 reached.commits.append(next.id)
@@ -55,7 +54,7 @@ final class FsckWalk {
         while let next = pending.popLast() {
             // One folder may stand at several places, of which not all are held.
             guard reached.trees.insert(next.id).inserted || !scope.isWhole && walked.insert(next.id, next.prefix),
-                present(next.id, .tree, by: next.by.text, path: next.prefix)
+                try present(next.id, .tree, by: next.by.text, path: next.prefix)
             else { continue }
             guard next.depth <= Limits.treeDepth else {
                 let detail = "folders nest deeper than \(Limits.treeDepth) levels"
@@ -72,9 +71,10 @@ final class FsckWalk {
                         if scope.enters(path) { pending.append((id, path, next.id, next.depth + 1)) }
                     case .file(let file):
                         guard scope.holds(path), reached.blobs[file.blobID] == nil else { continue }
-                        let isHeld = present(file.blobID, .blob, by: next.id.text, path: path)
+                        let isHeld = try present(file.blobID, .blob, by: next.id.text, path: path)
                         reached.blobs[file.blobID] = BlobUse(
-                            entry: file, tree: next.id, path: path, isHeld: isHeld && held.contains(file.blobID))
+                            entry: file, tree: next.id, path: path, isHeld: isHeld && objects.held.contains(file.blobID)
+                        )
                     }
                 }
             } catch {
@@ -84,28 +84,43 @@ final class FsckWalk {
     }
 
     /// Whether an object is there and sound; notes it when not.
-    private func present(_ id: ObjectID, _ kind: FsckReport.Finding.Kind, by: String, path: VaultPath?) -> Bool {
-        if let detail = damaged[id] {
-            corrupt.append(.init(id: id.text, kind: kind, referencedBy: by, path: path, detail: detail))
+    private func present(
+        _ id: ObjectID, _ kind: FsckReport.Finding.Kind, by: String, path: VaultPath?
+    ) throws(VaultError) -> Bool {
+        func finding(_ detail: String) -> FsckReport.Finding {
+            .init(id: id.text, kind: kind, referencedBy: by, path: path, detail: detail)
+        }
+        if let detail = objects.damaged[id] {
+            corrupt.append(finding(detail))
             return false
         }
-        if held.contains(id) { return true }
+        if let detail = objects.unreadable[id] {
+            unreadable.append(finding(detail))
+            return false
+        }
+        if objects.held.contains(id) { return true }
+        // It may have come since the list was made.
+        do throws(VaultError) { if try vault.store.holds(id) { return true } } catch {
+            try note(error, id, kind, by: by)
+            return false
+        }
         if needed.allowsAbsent(id, kind, at: path) {
             absent += 1
             return false
         }
-        missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: path, detail: "not in this clone"))
+        missing.append(finding("not in this clone"))
         return false
     }
 
     private func note(
         _ error: VaultError, _ id: ObjectID, _ kind: FsckReport.Finding.Kind, by: String
     ) throws(VaultError) {
+        let finding = FsckReport.Finding(
+            id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message)
         switch error.code {
-        case .objectCorrupt, .decryptFailed, .unsafePath:
-            corrupt.append(.init(id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message))
-        case .objectMissing:
-            missing.append(.init(id: id.text, kind: kind, referencedBy: by, path: nil, detail: error.message))
+        case .objectCorrupt, .decryptFailed, .unsafePath: corrupt.append(finding)
+        case .objectMissing: missing.append(finding)
+        case .ioError, .permissionDenied: unreadable.append(finding)
         default: throw error
         }
     }

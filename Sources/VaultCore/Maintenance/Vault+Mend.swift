@@ -1,41 +1,108 @@
 internal import VaultFormat
 internal import VaultSystem
 
+/// What a repair made anew.
+struct Mended {
+    /// The files, by id or name.
+    var names: [String] = []
+    /// What that could not bring back, and what it means.
+    var notes: [String] = []
+
+    static func += (left: inout Mended, right: Mended) {
+        left.names += right.names
+        left.notes += right.notes
+    }
+}
+
 extension Vault {
-    /// Makes an index and a named ref that do not read anew from what is known, the index from the remote, the ref from
-    /// the last accepted head, and sets other refs that do not read aside.
+    /// Makes what is lost or does not read anew from what is known: the index from the remote or from the clone's own
+    /// files, `config.json` from the index and the keys, a named ref from the last accepted head; other refs that do not
+    /// read are set aside.
     ///
     /// This clone's own ref is put back by the log of its moves.
-    func mendMutable(from remote: any Remote, _ scratch: ScratchArea) async throws -> [String] {
-        guard let value = try? files.readObject(CloneConfig.fileName), let config = try? CloneConfig(reading: value)
-        else { return [] }
-        var mended: [String] = []
-        if try isDamaged({ () throws(VaultError) in _ = try refs.index(ids.index) }) {
+    ///
+    /// * `remote`: Nil where none is recorded.
+    func mendMutable(from remote: (any Remote)?, _ scratch: ScratchArea) async throws -> Mended {
+        var mended = Mended()
+        let config = try usableConfig()
+        let trace = OwnBranchTrace(vault: self, config: config)
+        var (stored, isDamaged) = try usableIndex()
+        var isNew = false
+        if stored == nil, let remote {
             let found = try await remote.readAll([.index(ids.index)])
-            guard case .content(let bytes)? = found[.index(ids.index)],
-                let index = try? refs.decodeIndex(bytes, ids.index)
-            else { return [] }
-            try Self.checkGate(index)
-            // In one step, so that a crash leaves the damaged one, which the next repair finds.
-            try storeIndex(try completed(index, config), scratch: scratch)
-            mended.append(ids.index.text)
+            if case .content(let bytes)? = found[.index(ids.index)] {
+                guard let index = try? refs.decodeIndex(bytes, ids.index) else { return mended }
+                try Self.checkGate(index)
+                (stored, isNew) = (index, true)
+            }
         }
-        let index = try refs.index(ids.index) ?? fallbackIndex()
-        let own = config.myBranchID.flatMap { try? BranchID($0) }.flatMap { index.branch(id: $0) }
+        if stored == nil, isDamaged || trace.needsBranch {
+            stored = try rebuiltIndex(trace)
+            isNew = true
+            mended.notes.append(
+                "the branch index was made anew from this clone alone: the branch 'current' and this clone's own; names "
+                    + "of other branches, tags, rules for signatures and later formats come back with the next pull from a "
+                    + "remote that has them")
+        }
+        guard var index = stored ?? (isDamaged ? nil : fallbackIndex()) else { return mended }
+        let own = try trace.branch(in: index)
+        if let own, index.branch(id: own.branchID) == nil {
+            index.branches.append(own)
+            isNew = true
+        }
+        if isNew {
+            // What does not read is kept beside; a crash in between leaves none, which the next repair finds as well.
+            if isDamaged { try setAside(ids.index.text, in: layout.indexes) }
+            try storeIndex(index, scratch: scratch)
+            mended.names.append(ids.index.text)
+            mended.notes += try unnamedWork(index, own)
+        }
+        if config == nil {
+            try rebuildConfig(own, scratch)
+            mended.names.append("local/\(CloneConfig.fileName)")
+            mended.notes.append(
+                "local/config.json was made anew: this clone counts as one of the whole vault, and works on the branch "
+                    + "'\(try trackedBranch(of: own, index).name)'")
+        }
+        mended.names += try mendRefs(index, own, try usableConfig(), scratch)
+        return mended
+    }
+
+    /// Sets refs that do not read aside; puts a named one back to the last accepted head.
+    private func mendRefs(
+        _ index: BranchIndex, _ own: BranchRecord?, _ config: CloneConfig?, _ scratch: ScratchArea
+    ) throws -> [String] {
         let named = try trackedBranch(of: own, index)
         if let own, try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: own.headRefID) }) {
             try setAside(own.headRefID.text, in: layout.refs)
         }
-        if try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: named.headRefID) }) {
-            let accepted = try? RemoteHeads(files: files, config: config, tracked: named.headRefID)[named.headRefID]
-            if let accepted, try store.holds(accepted) {
-                try storeRef(named.headRefID, old: nil, new: accepted, scratch: scratch)
-            } else {
-                try setAside(named.headRefID.text, in: layout.refs)
-            }
-            mended.append(named.headRefID.text)
+        guard let config, try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: named.headRefID) }) else {
+            return []
         }
-        return mended
+        let accepted = try? RemoteHeads(files: files, config: config, tracked: named.headRefID)[named.headRefID]
+        if let accepted, try store.holds(accepted) {
+            try storeRef(named.headRefID, old: nil, new: accepted, scratch: scratch)
+        } else {
+            try setAside(named.headRefID.text, in: layout.refs)
+        }
+        return [named.headRefID.text]
+    }
+
+    /// `local/config.json`, or nil when it is absent or can not be used.
+    private func usableConfig() throws(VaultError) -> CloneConfig? {
+        do throws(VaultError) {
+            guard let value = try files.readObject(CloneConfig.fileName) else { return nil }
+            return try CloneConfig(reading: value)
+        } catch {
+            guard error.code == .objectCorrupt else { throw error }
+            return nil
+        }
+    }
+
+    private func usableIndex() throws(VaultError) -> (index: BranchIndex?, isDamaged: Bool) {
+        var index: BranchIndex?
+        let isDamaged = try isDamaged { () throws(VaultError) in index = try refs.index(ids.index) }
+        return (index, isDamaged)
     }
 
     private func isDamaged(_ read: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
@@ -50,27 +117,57 @@ extension Vault {
         }
     }
 
-    private func setAside(_ name: String, in folder: any Directory) throws(VaultError) {
+    /// Moves a file that does not read to `local/vaultctl/quarantine`.
+    func setAside(_ name: String, in folder: any Directory, as newName: String? = nil) throws(VaultError) {
         let place = try layout.ownSubfolder("quarantine")
         try attempt("cannot set \(name) aside", path: name) { () throws(Errno) in
-            try folder.rename(name.bytes, to: place, as: name.bytes, replacing: true)
+            try folder.rename(name.bytes, to: place, as: (newName ?? name).bytes, replacing: true)
             try folder.sync()
         }
     }
 
-    /// The remote's index with this clone's branch, which it may not know yet.
-    private func completed(_ index: BranchIndex, _ config: CloneConfig) throws(VaultError) -> BranchIndex {
-        guard let text = config.myBranchID, let id = try? BranchID(text), index.branch(id: id) == nil,
-            let pending = try files.readObject("pending_registration.json"),
-            let ref = pending["head_ref_id"]?.text.flatMap({ try? RefID($0) }),
-            let named = index.branches.first(where: { $0.name == "current" && $0.type == .named })
-        else { return index }
-        var result = index
-        result.branches.append(
-            BranchRecord(
-                branchID: id, name: "local", type: .clone, headRefID: ref,
-                publicKeyID: pending["public_key_id"]?.text.flatMap { try? KeyID($0) },
-                createdAtMs: commitTimeMs(), creatorBranch: named.branchID))
-        return result
+    /// The index of a vault with the branch `current` alone (spec 02 §7), in the format that the objects here show.
+    private func rebuiltIndex(_ trace: OwnBranchTrace) throws(VaultError) -> BranchIndex {
+        var index = fallbackIndex()
+        if trace.head?.width == .long {
+            index.format = 2
+            index.features = [Feature.longIDs]
+        }
+        return index
+    }
+
+    private func rebuildConfig(_ own: BranchRecord?, _ scratch: ScratchArea) throws(VaultError) {
+        if try attempt(
+            "cannot look at local/config.json",
+            { () throws(Errno) in
+                try layout.local.statusIfPresent(of: CloneConfig.fileName.bytes) != nil
+            })
+        {
+            try setAside(CloneConfig.fileName, in: layout.local)
+        }
+        var config = CloneConfig(
+            myBranchID: own?.branchID.text, isReadOnly: mode == .readOnly, lastRemoteHead: nil)
+        config.remoteHeadsFile = try files.read(RemoteHeads.fileName) != nil
+        config.isSparse = try files.read(Selection.recordName) != nil
+        try files.write(CloneConfig.fileName, config.json, scratch: scratch)
+    }
+
+    /// How to get at commits of this clone's refs that no branch of the new index names.
+    private func unnamedWork(_ index: BranchIndex, _ own: BranchRecord?) throws(VaultError) -> [String] {
+        let known = Set(index.branches.map(\.headRefID))
+        var heads: Set<ObjectID> = []
+        for branch in index.branches {
+            if let head = try? refs.commit(of: branch.headRefID) { heads.insert(head) }
+        }
+        let graph = CommitGraph(store: store, cipher: cipher)
+        var notes: [String] = []
+        for ref in try OwnBranchTrace.storedRefs(self) where !known.contains(ref) {
+            guard let head = try? refs.commit(of: ref), (try? store.holds(head)) == true else { continue }
+            if heads.contains(where: { (try? graph.isAncestor(head, of: $0)) == true }) { continue }
+            notes.append(
+                "\(ref.text) leads to \(head.text), which no branch has any more: "
+                    + "vaultctl switch -c NAME --from \(head.text)")
+        }
+        return notes
     }
 }

@@ -9,7 +9,7 @@ struct StashJournal: Sendable, Equatable {
     /// The folder of the stash.
     var name: [UInt8]
 
-    private static let fileName = "stashing"
+    static let fileName = "stashing"
 
     static func read(_ files: LocalFiles) throws(VaultError) -> StashJournal? {
         guard let value = try files.readOwn(fileName) else { return nil }
@@ -17,7 +17,7 @@ struct StashJournal: Sendable, Equatable {
         else {
             throw VaultError(
                 .objectCorrupt, "local/vaultctl/\(fileName) does not read",
-                hint: "move it away and run vaultctl status")
+                hint: "vaultctl fsck --repair")
         }
         return StashJournal(verb: verb, name: name)
     }

@@ -93,7 +93,13 @@ struct StashShelf {
                 do throws(Errno) {
                     let folder = try shelf.openDirectory(entry.name)
                     if try folder.statusIfPresent(of: Self.manifestName.bytes) != nil { names.append(entry.name) }
-                } catch .notADirectory {} catch .tooManyLinks {}  // no stash
+                } catch .notADirectory {
+                } catch .tooManyLinks {
+                } catch .noSuchFile {  // dropped meanwhile
+                } catch {
+                    // It can not be looked into: reading it tells why.
+                    names.append(entry.name)
+                }
             }
             return names
         }
@@ -209,6 +215,38 @@ struct StashShelf {
         try batch.commit()
         record.files.removeAll { $0.kind != .deleted && $0.entry == nil }
         return record
+    }
+
+    // MARK: Checking
+
+    /// Folders of this program that hold objects and no manifest, with the number of their objects.
+    func withoutManifest() throws(VaultError) -> [(name: [UInt8], objects: Int)] {
+        guard let shelf = try shelf() else { return [] }
+        let listed = Set(try ownNames())
+        return try attempt("cannot list the stashes") { () throws(Errno) in
+            var result: [(name: [UInt8], objects: Int)] = []
+            for entry in try shelf.entries() where !listed.contains(entry.name) {
+                guard let folder = try? shelf.openDirectory(entry.name) else { continue }
+                let count = try folder.entries().count
+                if count > 0 { result.append((entry.name, count)) }
+            }
+            return result
+        }
+    }
+
+    /// Whether a stash is there still.
+    func holds(_ record: StashRecord) throws(VaultError) -> Bool {
+        try (record.isOwn ? ownNames() : zipNames()).contains(record.name)
+    }
+
+    /// Reads every file of one of the reference's.
+    func readZip(_ record: StashRecord) throws(VaultError) {
+        let zip = try zip(record.name)
+        for file in record.files where file.kind != .deleted {
+            _ = try decoding("the stash \(PathQuoting.text(record.name))") { () throws(FormatError) in
+                try zip.content(of: file.path.bytes)
+            }
+        }
     }
 
     // MARK: Making and removing

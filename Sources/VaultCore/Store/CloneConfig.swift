@@ -105,6 +105,6 @@ struct CloneConfig: Sendable, Equatable {
     private static func unusable(_ member: String) -> VaultError {
         VaultError(
             .objectCorrupt, "local/config.json can not be used: the member \(member) has a wrong value",
-            path: "local/config.json")
+            hint: "vaultctl fsck --repair", path: "local/config.json")
     }
 }

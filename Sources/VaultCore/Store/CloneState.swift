@@ -32,10 +32,15 @@ extension Vault {
         } else {
             throw VaultError(
                 .objectCorrupt, "local/config.json is missing, so this clone's branch is not known",
-                hint: "clone again", path: "local/config.json")
+                hint: "vaultctl fsck --repair", path: "local/config.json")
         }
         try note(config)
         let stored = try refs.index(ids.index)
+        if stored == nil, mode != .readOnly, config.myBranchID?.isEmpty == false {
+            throw VaultError(
+                .refUnreadable, "the branch index \(ids.index.text) is missing", hint: "vaultctl fsck --repair",
+                object: ids.index.text)
+        }
         let index = stored ?? fallbackIndex()
         try Self.checkGate(index)
         let cloneBranch = try ownBranch(config, index)
@@ -93,8 +98,8 @@ extension Vault {
         let id = try decoding("local/config.json") { () throws(FormatError) in try BranchID(text) }
         guard let branch = index.branch(id: id) else {
             throw VaultError(
-                .branchNotFound, "this clone's branch \(text) is not in the branch index", hint: "clone again",
-                object: text)
+                .branchNotFound, "this clone's branch \(text) is not in the branch index",
+                hint: "vaultctl fsck --repair", object: text)
         }
         return branch
     }
@@ -161,13 +166,17 @@ extension Vault {
         }
         let status = try attempt("cannot read this clone's signing key") { () throws(Errno) in try file.status() }
         guard status.kind == .regular, status.size > 0, status.size <= 8192 else {
-            throw VaultError(.objectCorrupt, "local/\(id.text).pem does not hold a key")
+            throw VaultError(
+                .objectCorrupt, "local/\(id.text).pem does not hold a key", hint: "vaultctl fsck --repair",
+                path: "local/\(id.text).pem")
         }
         let pem = try SecretBytes(reading: file, count: Int(status.size))
         do {
             return try pem.withBytes { (bytes) throws(CryptoError) in try P256PrivateKey(pem: bytes) }
         } catch {
-            throw VaultError(.objectCorrupt, "local/\(id.text).pem does not hold a P-256 key", cause: error)
+            throw VaultError(
+                .objectCorrupt, "local/\(id.text).pem does not hold a P-256 key", hint: "vaultctl fsck --repair",
+                path: "local/\(id.text).pem", cause: error)
         }
     }
 

@@ -24,7 +24,8 @@ struct Journal: Sendable, Equatable {
             let to = value["to"]?.text.flatMap({ try? ObjectID($0) })
         else {
             throw VaultError(
-                .objectCorrupt, "local/vaultctl/journal does not read", hint: "move it away and run vaultctl status")
+                .objectCorrupt, "local/vaultctl/journal does not read", hint: "vaultctl fsck --repair",
+                path: "local/vaultctl/journal")
         }
         let kept = (value["kept"]?.items ?? []).compactMap { item in
             item.text.flatMap { Base64.decode(Array($0.utf8).span) }.map { VaultPath(unchecked: $0) }

@@ -97,7 +97,7 @@ final class LocalFiles: Sendable {
             return value
         } catch {
             throw VaultError(
-                .objectCorrupt, "\(name) does not read: \(error.detail)", hint: "vaultctl fsck", path: name,
+                .objectCorrupt, "\(name) does not read: \(error.detail)", hint: "vaultctl fsck --repair", path: name,
                 cause: error)
         }
     }

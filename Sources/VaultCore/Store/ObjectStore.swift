@@ -86,8 +86,13 @@ final class ObjectStore: ObjectReading {
     ///
     /// Other names are left out.
     func allIDs() throws(VaultError) -> [ObjectID] {
+        try listing().map(\.id)
+    }
+
+    /// Everything that has the name of an object, with its kind.
+    func listing() throws(VaultError) -> [(id: ObjectID, kind: FileKind)] {
         let entries = try attempt("cannot list the objects") { () throws(Errno) in try folder.entries() }
-        return entries.compactMap { entry in try? ObjectID(utf8: entry.name.span) }
+        return entries.compactMap { entry in (try? ObjectID(utf8: entry.name.span)).map { ($0, entry.kind) } }
     }
 
     /// Reads an object of at most `limit` bytes and checks it.
@@ -109,6 +114,8 @@ final class ObjectStore: ObjectReading {
             bytes = try folder.contents(id.utf8, limit: limit, size: size)
         } catch .fileTooLarge {
             return nil
+        } catch .invalidArgument, .tooManyLinks, .isADirectory {
+            throw Self.misplaced(id)
         } catch {
             throw .io(error, "cannot read object \(id.text)", path: id.text)
         }
@@ -130,6 +137,8 @@ final class ObjectStore: ObjectReading {
             return (file, status.size)
         } catch .noSuchFile {
             throw Self.missing(id)
+        } catch .invalidArgument, .tooManyLinks, .isADirectory {
+            throw Self.misplaced(id)
         } catch {
             throw .io(error, "cannot open object \(id.text)", path: id.text)
         }
@@ -155,7 +164,8 @@ final class ObjectStore: ObjectReading {
         do {
             let place = try layout.ownSubfolder("quarantine")
             try folder.rename(id.text.bytes, to: place, as: id.text.bytes, replacing: true)
-            guard try isSound(id, in: place) else { return true }
+            // What can not be read back is no object, whatever it is.
+            guard (try? isSound(id, in: place)) == true else { return true }
             try place.rename(id.text.bytes, to: folder, as: id.text.bytes, replacing: true)
             return false
         } catch {
@@ -171,6 +181,13 @@ final class ObjectStore: ObjectReading {
             if chunk.isEmpty { return id.matches(digest: try hash.finish()) }
             try hash.update(chunk.span)
         }
+    }
+
+    /// A folder, a link or the like under the name of an object.
+    static func misplaced(_ id: ObjectID) -> VaultError {
+        VaultError(
+            .objectCorrupt, "no file stands in the place of object \(id.text)", hint: "vaultctl fsck --repair",
+            object: id.text)
     }
 
     static func missing(_ id: ObjectID) -> VaultError {

@@ -22,14 +22,19 @@ extension Vault {
         extended.branches.append(branch)
         try storeIndex(extended, scratch: scratch)
         if let head { try storeRef(branch.headRefID, old: nil, new: head, scratch: scratch) }
+        try recordPending(branch, head: head, scratch: scratch)
+        return branch
+    }
+
+    /// Notes that a branch of this clone is not registered at the remote yet.
+    func recordPending(_ branch: BranchRecord, head: ObjectID?, scratch: ScratchArea) throws(VaultError) {
         let pending = JSONValue.object([
             JSONMember(name: "index_id", value: .string(ids.index.text)),
             JSONMember(name: "head_ref_id", value: .string(branch.headRefID.text)),
-            JSONMember(name: "public_key_id", value: .string(pair.id.text)),
+            JSONMember(name: "public_key_id", value: .optional(branch.publicKeyID?.text)),
             JSONMember(name: "commit_id", value: .string(head?.text ?? "")),
         ])
         try files.write("pending_registration.json", pending, scratch: scratch)
-        return branch
     }
 
     /// Two inits with one vault key derive one clone ref id; the loser takes a fresh one (spec 05 §3.1).

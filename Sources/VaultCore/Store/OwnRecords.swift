@@ -4,7 +4,7 @@ internal import VaultSystem
 /// What `local/vaultctl` records beside the reference's own files (spec 03 §13).
 extension Vault {
     private static let seenName = "seen.json"
-    private static let notStoredName = "not-stored.json"
+    private static let notStoredName = OwnRecord.notStored
 
     /// The remote's head of a branch as it was last read.
     struct SeenHead: Sendable, Equatable {
@@ -77,9 +77,17 @@ extension Vault {
         return (all?["remotes"]?[name: place.text]?.members ?? []).compactMap { try? RefID($0.name) }
     }
 
+    /// The refs that were seen at any place.
+    func seenRefs() -> Set<RefID> {
+        let all = try? files.readOwn(Self.seenName)
+        return Set(
+            (all?["remotes"]?.members ?? []).flatMap { $0.value.members ?? [] }.compactMap { try? RefID($0.name) })
+    }
+
     /// Forgets what was seen of some refs at a place.
     func forgetSeen(_ refs: [RefID], at place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
-        guard !refs.isEmpty, let all = try files.readOwn(Self.seenName), let remotes = all["remotes"] else { return }
+        // One that does not read has nothing to be forgotten.
+        guard !refs.isEmpty, let all = try? files.readOwn(Self.seenName), let remotes = all["remotes"] else { return }
         let names = Set(refs.map(\.text))
         let left = (remotes[name: place.text]?.members ?? []).filter { !names.contains($0.name) }
         let updated = all.setting("remotes", to: remotes.setting(place.text, to: .object(left)))
@@ -280,6 +288,11 @@ extension Vault {
                 JSONMember(name: "ref_id", value: .string(ref.text)),
                 JSONMember(name: "commit_id", value: .string(id.text)),
             ], scratch: scratch, durable: false)
+    }
+
+    /// The ref this program moved last.
+    func ownHeadRef() -> RefID? {
+        (try? files.readOwn(Self.ownHeadName))?["ref_id"]?.text.flatMap { try? RefID($0) }
     }
 
     /// The commit this program made last.

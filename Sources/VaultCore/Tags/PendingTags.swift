@@ -11,7 +11,7 @@ struct PendingTag: Equatable, Sendable {
     /// The tag object that the index named when the change was made; nil when there was no such tag.
     var replaces: ObjectID?
 
-    private static let fileName = "unpushed-tags.json"
+    private static let fileName = OwnRecord.unpushedTags
 
     /// What a clone's record says.
     ///
@@ -23,7 +23,7 @@ struct PendingTag: Equatable, Sendable {
             guard let member = item["entry"], let entry = TagEntry(member) else {
                 throw VaultError(
                     .objectCorrupt, "local/vaultctl/\(fileName) does not read",
-                    hint: "move the file away and make the tags that were not pushed again",
+                    hint: "vaultctl fsck --repair",
                     path: "local/vaultctl/\(fileName)")
             }
             result.append(PendingTag(entry: entry, replaces: item["replaces"]?.text.flatMap { try? ObjectID($0) }))
