@@ -74,19 +74,41 @@ struct ResultPlace {
             try call.output.write(envelope)
             return envelope.count
         }
-        return try ResultFile.write(
-            to: file, replacing: call.has(PkiCommand.force), access: .anybody,
-            fileSystem: call.surroundings.vault.fileSystem
-        ) { (open) throws(PKIError) in
-            try SealedEnvelope.seal(message, to: addressee, signer: signer, writingTo: open, name: shown)
+        return try call.stoppable {
+            try ResultFile.write(
+                to: file, replacing: call.has(PkiCommand.force), access: .anybody,
+                fileSystem: call.surroundings.vault.fileSystem
+            ) { (open) throws(PKIError) in
+                let count = try SealedEnvelope.seal(
+                    message, to: addressee, signer: signer, writingTo: open, name: shown)
+                try checkStop()
+                return count
+            }
         }
+    }
+
+    /// What a signal came for does not get its name.
+    private func checkStop() throws(PKIError) {
+        guard (try? call.surroundings.cancellation.check()) == nil else { return }
+        throw PKIError(.cancelled, "stopped; nothing was written")
     }
 
     /// Writes the result.
     func write(_ bytes: [UInt8], access: ResultFile.Access = .anybody) throws {
-        guard let file else { return try call.output.write(bytes) }
-        try ResultFile.write(
-            bytes, to: file, replacing: call.has(PkiCommand.force), access: access,
-            fileSystem: call.surroundings.vault.fileSystem)
+        guard let file else {
+            try call.checkStop()
+            return try call.output.write(bytes)
+        }
+        try call.stoppable {
+            try ResultFile.write(
+                to: file, replacing: call.has(PkiCommand.force), access: access,
+                fileSystem: call.surroundings.vault.fileSystem
+            ) { (open) throws(PKIError) in
+                do throws(Errno) { try open.write(bytes.span) } catch {
+                    throw PKIError.io(error, "cannot write \(shown)", path: file)
+                }
+                try checkStop()
+            }
+        }
     }
 }

@@ -76,13 +76,45 @@ import VaultSystem
         }
     }
 
-    @Test func `a signing key that is somebody else's already is warned of`() throws {
+    @Test func `a signing key that is somebody else's already is refused unless both are wanted`() throws {
         let scene = try TestStore()
-        let (alice, bob) = (try bundle("alice"), try bundle("bob"))
-        _ = try scene.store.importContact(alice)
-        let claim = PublicBundle(
-            PublicIdentity(label: "Mallory", encryption: bob.identity.encryption, signing: alice.identity.signing))
-        #expect(try scene.store.importContact(claim).warnings.map(\.code) == ["signing_key_known"])
+        let (alice, bob) = (try bundle("alice").identity, try bundle("bob").identity)
+        _ = try scene.store.importContact(PublicBundle(alice))
+        let mallory = PublicIdentity(label: "Mallory", encryption: bob.encryption, signing: alice.signing)
+        #expect(failure { _ = try scene.store.importContact(PublicBundle(mallory)) } == .refused)
+        #expect(try scene.store.contacts().items == [alice])
+        let forced = try scene.store.importContact(PublicBundle(mallory), replacingSigningKey: true)
+        #expect(forced.warnings.map(\.code) == ["signing_key_known"])
+        #expect(try scene.store.contacts().warnings.map(\.code) == ["signing_key_shared"])
+        // Who is asked for is who is named, whichever file comes first.
+        let claimed = try #require(alice.signingFingerprint).text
+        for wanted in [alice, mallory] {
+            #expect(try scene.store.knownSigners(preferring: wanted)[claimed]?.identity == wanted)
+            #expect(try scene.store.signer(named: wanted.fingerprint.text).identity == wanted)
+        }
+        #expect(failure { _ = try scene.store.signer(named: claimed) } == .keyNotFound)
+    }
+
+    @Test func `an own key pair stands before a contact with its signing key`() throws {
+        let scene = try TestStore()
+        try scene.install(identities["alice"])
+        let own = try scene.store.identities().items[0].identity
+        let bob = try bundle("bob").identity
+        let mallory = PublicIdentity(label: "Mallory", encryption: bob.encryption, signing: own.signing)
+        #expect(failure { _ = try scene.store.importContact(PublicBundle(mallory)) } == .refused)
+        _ = try scene.store.importContact(PublicBundle(mallory), replacingSigningKey: true)
+        let signing = try #require(own.signingFingerprint)
+        #expect(try scene.store.knownSigners()[signing.text]?.source == .ownKey)
+    }
+
+    @Test func `a signer is named by the fingerprint of the signing key too`() throws {
+        let scene = try TestStore()
+        let bob = try bundle("bob").identity
+        _ = try scene.store.importContact(PublicBundle(bob))
+        let signing = try #require(bob.signingFingerprint).text
+        #expect(try scene.store.signer(named: signing).identity == bob)
+        #expect(try scene.store.signer(named: String(signing.dropFirst(7))).identity == bob)
+        #expect(failure { _ = try scene.store.signer(named: "sha256:0000000000000000") } == .keyNotFound)
     }
 
     @Test func `stored fingerprints are computed again`() throws {

@@ -38,6 +38,16 @@ extension KeyStore {
                 warnings.append(PKIWarning("unreadable_contact", "\(fingerprint) is left out: \(error.message)"))
             }
         }
+        var holders: [Fingerprint: Fingerprint] = [:]
+        for contact in items {
+            guard let signing = contact.signingFingerprint else { continue }
+            if let other = holders.updateValue(contact.fingerprint, forKey: signing) {
+                warnings.append(
+                    PKIWarning(
+                        "signing_key_shared", "\(other) and \(contact.fingerprint) have the same signing key \(signing)"
+                    ))
+            }
+        }
         return Listing(items: items, warnings: warnings)
     }
 
@@ -54,8 +64,9 @@ extension KeyStore {
     ///
     /// A contact of the same encryption key is replaced, label included.
     ///
-    /// * `replacingSigningKey`: Whether a known encryption key may get another signing key. Anybody can put a key of
-    ///   their own beside somebody's public encryption key, and would sign in that person's name from then on.
+    /// * `replacingSigningKey`: Whether a known encryption key may get another signing key, and a known signing key
+    ///   another encryption key. Anybody can put a key of their own beside a public key of somebody else, and would
+    ///   sign in that person's name from then on, or have that person's signatures shown under another name.
     /// - Throws: `refused` when the fingerprint is that of a stored key which is another one, or when the signing key
     ///   is another one and must not be; `objectCorrupt` then too when the contact is there and damaged.
     public func importContact(
@@ -80,6 +91,18 @@ extension KeyStore {
                     + "\(Self.signingName(before.identity)) here and \(Self.signingName(contact)) in this bundle: "
                     + "anybody can pair the encryption key of others with a signing key of their own",
                 hint: "compare both fingerprints with the owner; --force replaces the signing key")
+        }
+        if !replacingSigningKey, let signing = contact.signingFingerprint,
+            let holder = known.first(where: {
+                $0.identity.signingFingerprint == signing && $0.identity.fingerprint != contact.fingerprint
+            })
+        {
+            throw PKIError(
+                .refused,
+                "the signing key \(signing) is that of \(holder.identity.fingerprint) "
+                    + "\(holder.identity.label.labelForDisplay) already: anybody can pair the signing key of others "
+                    + "with an encryption key of their own",
+                hint: "compare both fingerprints with the owner; --force keeps both")
         }
         let value = JSONValue.record([
             "label": .string(contact.label), "fingerprint": .string(contact.fingerprint.text),

@@ -137,9 +137,41 @@ public struct KeyStore: Sendable {
 
     /// Everybody whose signatures can be verified with this store.
     ///
-    /// Entries that cannot be read are left out; ``identities()`` and ``contacts()`` tell of them.
-    public func knownSigners() throws(PKIError) -> KnownSigners {
-        KnownSigners(try knownKeys())
+    /// Entries that cannot be read are left out; ``identities()`` and ``contacts()`` tell of them. Anybody can pair the
+    /// signing key of others with an encryption key of their own: where several hold one signing key, an own key pair
+    /// stands before contacts.
+    ///
+    /// * `signer`: Who stands before everybody, as the caller asks whether it is this one.
+    public func knownSigners(preferring signer: PublicIdentity? = nil) throws(PKIError) -> KnownSigners {
+        let known = try knownKeys()
+        let own = known.filter { $0.source == .ownKey }
+        let sorted = own + known.filter { $0.source != .ownKey }
+        return KnownSigners(sorted.filter { $0.identity == signer } + sorted)
+    }
+
+    /// Whose signature a person asks for: as ``recipient(named:)``, or the whole fingerprint of a signing key.
+    ///
+    /// - Throws: `keyNotFound`, also when several are meant, or when who is meant has no signing key.
+    public func signer(named name: String) throws(PKIError) -> KnownKey {
+        let digits = Fingerprint(name) ?? Fingerprint("sha256:" + name)
+        let known = try knownKeys()
+        if let digits, !known.contains(where: { $0.identity.fingerprint == digits }) {
+            let holders = known.filter { $0.identity.signingFingerprint == digits }
+            guard holders.allSatisfy({ $0.identity == holders[0].identity }) else {
+                throw PKIError(
+                    .keyNotFound, "several keys known here have the signing key \(digits)",
+                    hint: "name one by its own fingerprint: vaultctl pki contacts")
+            }
+            if let holder = holders.first { return holder }
+        }
+        let found = try recipient(named: name)
+        guard found.identity.signing != nil else {
+            throw PKIError(
+                .keyNotFound,
+                "\(found.identity.label.labelForDisplay) (\(found.identity.fingerprint)) has no signing key",
+                hint: "vaultctl pki contacts")
+        }
+        return found
     }
 
     /// The key to seal to that a person names: a fingerprint in any case, its first four digits or more, or a label.

@@ -47,7 +47,7 @@ extension TextSafety {
 extension Call {
     /// Tells what a library warns of; it has quoted what strangers wrote.
     func tell(_ warnings: [PKIWarning]) {
-        for warning in warnings { messages.warning(warning.message) }
+        for warning in warnings { messages.warning(warning.message, isSecurity: true) }
     }
 }
 

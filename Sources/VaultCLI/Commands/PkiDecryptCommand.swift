@@ -45,7 +45,7 @@ enum PkiDecryptCommand {
             let signer = try store.demandedSigner()
             let identity = try store.identity(of: PkiCommand.openWith)
             try PassphraseInput(call: call).checkStandardInput(isTaken: file.isStandardInput)
-            let opened = try file.opened(signers: try store.keys.knownSigners()) {
+            let opened = try file.opened(signers: try store.keys.knownSigners(preferring: signer)) {
                 try store.encryptionKey(of: identity)
             }
             guard opened.form != .sealed else {
@@ -98,7 +98,8 @@ struct OpenAnswer: Rendered {
         try place.write(plaintext, access: .owner)
         if case .unknownSigner(let claimed) = signature {
             call.messages.warning(
-                "signed by a key that is not known here (\(claimed.quotedForDisplay)): the signature is not verified")
+                "signed by a key that is not known here (\(claimed.quotedForDisplay)): the signature is not verified",
+                isSecurity: true)
         }
         guard !place.isStandardOutput else {
             if let line = signatureLine { call.messages.note(line) }

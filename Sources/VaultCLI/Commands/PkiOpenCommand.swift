@@ -41,7 +41,8 @@ enum PkiOpenCommand {
             let sealed = try file.envelope()
             let summary = try SealedEnvelope.summary(of: sealed)
             let key = try store.encryptionKey(of: try recipient(call, store, summary, file))
-            let opened = try SealedEnvelope.open(sealed, with: key, signers: try store.keys.knownSigners())
+            let opened = try SealedEnvelope.open(
+                sealed, with: key, signers: try store.keys.knownSigners(preferring: signer))
             guard opened.form == .sealed else { throw notSealed(file) }
             return try OpenAnswer(verb: "Opened", opened: opened, place: place, signer: signer).answer(call)
         })

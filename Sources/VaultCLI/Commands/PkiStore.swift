@@ -62,11 +62,7 @@ struct PkiStore {
     /// Who has to be the signer, by `--signed-by`; nil when anybody may be.
     func demandedSigner() throws -> PublicIdentity? {
         guard let name = try call.text(PkiCommand.signedBy) else { return nil }
-        let identity = try keys.recipient(named: Self.checked(name, call)).identity
-        guard identity.signing != nil else {
-            throw VaultError(.keyNotFound, "\(Self.named(identity)) has no signing key", hint: "vaultctl pki contacts")
-        }
-        return identity
+        return try keys.signer(named: Self.checked(name, call)).identity
     }
 
     /// A name of a key: none can be empty, which an unset variable of a script leaves.

@@ -58,7 +58,7 @@ enum PkiVerifyCommand {
         let store = try PkiStore(call)
         let demanded = try store.demandedSigner()
         let signature = try signature(call, typed, file)
-        let signers = try store.keys.knownSigners()
+        let signers = try store.keys.knownSigners(preferring: demanded)
         let content = try file.content()
         let verdict = try call.stoppable {
             switch content {
@@ -84,7 +84,7 @@ enum PkiVerifyCommand {
         let demanded = try store.demandedSigner()
         let signature = try signature(call, typed, list)
         let bytes = try list.bytes(limit: manifestLimit, "a manifest has")
-        let signers = try store.keys.knownSigners()
+        let signers = try store.keys.knownSigners(preferring: demanded)
         let verdict = try signature.verify(bytes, signers: signers)
         let manifest = try FolderManifest(parsing: bytes)
         let answer = VerifyAnswer(verdict, signature, demanded)

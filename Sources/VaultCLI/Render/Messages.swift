@@ -28,8 +28,10 @@ final class Messages: Sendable {
     }
 
     /// Something that a person should know although the run goes on.
-    func warning(_ text: String) {
-        guard !isQuiet else { return }
+    ///
+    /// * `isSecurity`: Somebody may be deceived; quiet runs tell it too.
+    func warning(_ text: String, isSecurity: Bool = false) {
+        guard !isQuiet || isSecurity else { return }
         send("warning: \(clean(text))")
     }
 
