@@ -46,6 +46,18 @@ func checkStop(_ cancellation: any Cancellation) throws(PKIError) {
     if Task.isCancelled { throw PKIError(.cancelled, "stopped") }
 }
 
+extension File {
+    /// Reads the next bytes into a piece; none are left when it gives 0.
+    func read(into piece: inout [UInt8], name: String) throws(PKIError) -> Int {
+        do throws(Errno) {
+            var target = piece.mutableSpan
+            return try read(filling: &target)
+        } catch {
+            throw PKIError.io(error, "cannot read \(name)")
+        }
+    }
+}
+
 /// Runs a system call and turns its error into one that says what was tried.
 func attempt<T: ~Copyable>(
     _ what: @autoclosure () -> String, path: FilePath? = nil, file: StaticString = #fileID, line: UInt = #line,

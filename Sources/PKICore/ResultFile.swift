@@ -26,17 +26,22 @@ public enum ResultFile {
     }
 
     package static func write(
-        _ bytes: [UInt8], to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem
+        _ bytes: [UInt8], to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem,
+        cancellation: any Cancellation = NoCancellation()
     ) throws(PKIError) {
-        try write(to: path, replacing: replacing, access: access, fileSystem: fileSystem) { (file) throws(PKIError) in
+        try write(
+            to: path, replacing: replacing, access: access, fileSystem: fileSystem, cancellation: cancellation
+        ) { (file) throws(PKIError) in
             try attempt("cannot write \(path.text)", path: path) { () throws(Errno) in try file.write(bytes.span) }
         }
     }
 
     /// The same for content that `content` writes into the open file; when it throws, there is no file.
+    ///
+    /// * `cancellation`: Asked once the content is written: what somebody wished to stop does not get its name.
     package static func write<Result>(
         to path: FilePath, replacing: Bool, access: Access, fileSystem: any FileSystem,
-        content: (any File) throws(PKIError) -> Result
+        cancellation: any Cancellation = NoCancellation(), content: (any File) throws(PKIError) -> Result
     ) throws(PKIError) -> Result {
         let what = "cannot write \(path.text)"
         let place = try attempt(what, path: path) { () throws(Errno) in try fileSystem.outputPlace(path) }
@@ -58,6 +63,7 @@ public enum ResultFile {
             let result: Result
             do throws(PKIError) {
                 result = try content(file)
+                try checkStop(cancellation)
                 try publish(file, temporary, as: name, in: folder, replacing: replacing, path)
             } catch {
                 try? folder.removeFile(temporary)

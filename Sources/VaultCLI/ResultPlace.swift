@@ -71,26 +71,18 @@ struct ResultPlace {
         guard let file else {
             // Half an envelope is of no use to anybody.
             let envelope = try SealedEnvelope.seal(message, to: addressee, signer: signer)
+            try call.checkStop()
             try call.output.write(envelope)
             return envelope.count
         }
         return try call.stoppable {
             try ResultFile.write(
                 to: file, replacing: call.has(PkiCommand.force), access: .anybody,
-                fileSystem: call.surroundings.vault.fileSystem
+                fileSystem: call.surroundings.vault.fileSystem, cancellation: call.surroundings.cancellation
             ) { (open) throws(PKIError) in
-                let count = try SealedEnvelope.seal(
-                    message, to: addressee, signer: signer, writingTo: open, name: shown)
-                try checkStop()
-                return count
+                try SealedEnvelope.seal(message, to: addressee, signer: signer, writingTo: open, name: shown)
             }
         }
-    }
-
-    /// What a signal came for does not get its name.
-    private func checkStop() throws(PKIError) {
-        guard (try? call.surroundings.cancellation.check()) == nil else { return }
-        throw PKIError(.cancelled, "stopped; nothing was written")
     }
 
     /// Writes the result.
@@ -101,14 +93,8 @@ struct ResultPlace {
         }
         try call.stoppable {
             try ResultFile.write(
-                to: file, replacing: call.has(PkiCommand.force), access: access,
-                fileSystem: call.surroundings.vault.fileSystem
-            ) { (open) throws(PKIError) in
-                do throws(Errno) { try open.write(bytes.span) } catch {
-                    throw PKIError.io(error, "cannot write \(shown)", path: file)
-                }
-                try checkStop()
-            }
+                bytes, to: file, replacing: call.has(PkiCommand.force), access: access,
+                fileSystem: call.surroundings.vault.fileSystem, cancellation: call.surroundings.cancellation)
         }
     }
 }

@@ -10,8 +10,9 @@ extension Vault {
     /// and the merge waits for `resolve` and a commit. Edits that `stashesEdits` put aside are in `stash` then.
     ///
     /// - Throws: `dirtyTree` when uncommitted work would be overwritten, `refRewound`, `remoteNotFound` where nothing of
-    ///   the vault is there (any more), `nameTaken` where another branch has this one's name there, `signatureBad`, `objectMissing`, `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working copy, or what
-    ///   the remote throws. The working copy and the head are as before then.
+    ///   the vault is there (any more), `nameTaken` where another branch has this one's name there, `signatureBad`,
+    ///   `objectMissing`, `objectCorrupt`, `notFastForward`, `mergeInProgress`, `conflicts` in a clone without a working
+    ///   copy, or what the remote throws. The working copy and the head are as before then.
     public func pull(
         from remote: any Remote, _ options: PullOptions = PullOptions(), observer: any Observer = SilentObserver()
     ) async throws -> PullResult {

@@ -145,19 +145,22 @@ import VaultTestSupport
         #expect(failure { try ResultFile.write([], to: nowhere, replacing: true, access: .owner) } == .pathNotFound)
     }
 
-    /// A wish to stop that is seen after some looks.
-    private final class StopsAfter: Cancellation {
-        private let left: Locked<Int>
-
-        init(_ looks: Int) { left = Locked(looks) }
-
-        func check() throws(Interruption) {
-            let isOver = left.withLock { left in
-                left -= 1
-                return left < 0
+    @Test func `a result that somebody wished to stop gets no name, and the one before stays`() throws {
+        let place = folder.appending("result")
+        for old in [[UInt8]?.none, [1]] {
+            if let old { try ResultFile.write(old, to: place.text, replacing: false, access: .owner) }
+            let stopped = failure {
+                try ResultFile.write(
+                    [2], to: place, replacing: true, access: .owner, fileSystem: LinuxFileSystem(),
+                    cancellation: StopsAfter(0))
             }
-            if isOver { throw Interruption(signal: 2) }
+            #expect(stopped == .cancelled)
+            #expect(try folder.open().entries().count == (old == nil ? 0 : 1))
+            if let old { #expect(try LinuxFileSystem().readFile(place, limit: 9) == old) }
         }
+        try ResultFile.write(
+            [2], to: place, replacing: true, access: .owner, fileSystem: LinuxFileSystem(), cancellation: StopsAfter(1))
+        #expect(try LinuxFileSystem().readFile(place, limit: 9) == [2])
     }
 
     @Test(arguments: [0, 1, 3])

@@ -138,3 +138,18 @@ struct TestStore {
         )
     }
 }
+
+/// A wish to stop that is seen after some looks.
+final class StopsAfter: Cancellation {
+    private let left: Locked<Int>
+
+    init(_ looks: Int) { left = Locked(looks) }
+
+    func check() throws(Interruption) {
+        let isOver = left.withLock { left in
+            left -= 1
+            return left < 0
+        }
+        if isOver { throw Interruption(signal: 2) }
+    }
+}

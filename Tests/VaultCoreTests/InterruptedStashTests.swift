@@ -28,17 +28,22 @@ struct InterruptedStashTests {
         try scene.workingFiles("a").mapValues { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The clone as a program sees it that dies before the n-th file is written.
-    private func dying(atFile number: Int) throws -> Vault {
+    /// What goes wrong, if anything, before the n-th file is written.
+    private func failing(_ error: @escaping @Sendable (_ number: Int) -> Errno?) -> FailPoints {
         let seen = Locked(0)
-        let points = FailPoints { (hit: FailPoint) throws(Errno) in
+        return FailPoints { (hit: FailPoint) throws(Errno) in
             guard hit == .checkoutBeforeFile else { return }
-            let now = seen.withLock { count in
+            let number = seen.withLock { count in
                 count += 1
                 return count
             }
-            if now >= number { throw .ioError }
+            if let error = error(number) { throw error }
         }
+    }
+
+    /// The clone as a program sees it that dies before the n-th file is written.
+    private func dying(atFile number: Int) throws -> Vault {
+        let points = failing { $0 >= number ? .ioError : nil }
         return try VaultScene(keys: scene.keys, on: memory, seed: 52, failPoints: points).open("a")
     }
 
@@ -130,15 +135,7 @@ struct InterruptedStashTests {
     }
 
     @Test func `that fails otherwise gives the edits back and leaves no trace`() throws {
-        let seen = Locked(0)
-        let points = FailPoints { (hit: FailPoint) throws(Errno) in
-            guard hit == .checkoutBeforeFile else { return }
-            let now = seen.withLock { count in
-                count += 1
-                return count
-            }
-            if now == 2 { throw .permissionDenied }
-        }
+        let points = failing { $0 == 2 ? .permissionDenied : nil }
         let failing = try VaultScene(keys: scene.keys, on: memory, seed: 53, failPoints: points).open("a")
         #expect(throws: VaultError.coded(.permissionDenied)) { try failing.stash() }
         #expect(try Self.working(scene) == edited)

@@ -36,13 +36,7 @@ package enum Message: Sendable {
             var piece = [UInt8](repeating: 0, count: Self.pieceCount)
             var total = 0
             while true {
-                let count: Int
-                do throws(Errno) {
-                    var target = piece.mutableSpan
-                    count = try file.read(filling: &target)
-                } catch {
-                    throw PKIError.io(error, "cannot read \(name)")
-                }
+                let count = try file.read(into: &piece, name: name)
                 guard count > 0 else { return }
                 total += count
                 guard total <= limit else { throw SealedEnvelope.tooLarge() }

@@ -22,13 +22,7 @@ enum FileDigest {
         var piece = [UInt8](repeating: 0, count: pieceCount)
         var hash = try crypto("hashing") { () throws(CryptoError) in try SHA256() }
         while true {
-            let count: Int
-            do throws(Errno) {
-                var target = piece.mutableSpan
-                count = try file.read(filling: &target)
-            } catch {
-                throw PKIError.io(error, "cannot read \(name)")
-            }
+            let count = try file.read(into: &piece, name: name)
             guard count > 0 else { break }
             try checkStop(cancellation)
             do throws(CryptoError) {

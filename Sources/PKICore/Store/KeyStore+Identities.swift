@@ -82,21 +82,21 @@ extension KeyStore {
         let identity = pair.publicIdentity(label: label)
         let created = clock.nowMs
         let keys = try openCreating(Self.keysName)
-        let name = identity.fingerprint.fileName
         // Both are slow, so nothing is written before they are done.
         let encryption = try pair.encryption.sealedPEM(passphrase: passphrase, random: random)
         let signing = try pair.signing.sealedPEM(passphrase: passphrase, random: random)
         removeLeftovers()
-        let (lockName, lock) = try createHeld(in: keys, mode: IdentityFiles.privateMode) {
-            TemporaryName.lock(ofFolder: TemporaryName.folder($0))
+        try withTemporaryFolder(in: keys) { (temporary) throws(PKIError) in
+            try put(pair, as: identity, created, encryption, signing, by: temporary, in: keys)
         }
-        defer {
-            try? keys.removeFile(lockName)
-            withExtendedLifetime(lock) {}
-        }
-        guard let temporary = TemporaryName.folder(ofLock: lockName) else {
-            throw PKIError(.internalError, "a temporary name was not found again")
-        }
+        return StoredIdentity(identity: identity, createdMs: created)
+    }
+
+    /// Writes the files of an identity into a folder, which then gets its name.
+    private func put(
+        _ pair: KeyPair, as identity: PublicIdentity, _ created: Int64, _ encryption: [UInt8], _ signing: [UInt8],
+        by temporary: [UInt8], in keys: any Directory
+    ) throws(PKIError) {
         let parent = try attempt("cannot write to the key store \(folder.text)", path: folder) {
             () throws(Errno) in
             try keys.createDirectory(temporary, mode: 0o700)
@@ -110,7 +110,7 @@ extension KeyStore {
             try write(pair.signing.publicKey.pem, as: IdentityFiles.signingPublic, in: parent, mode: open)
             try write(metadata(identity, created: created), as: IdentityFiles.metadata, in: parent, mode: open)
             do throws(Errno) {
-                try keys.rename(temporary, to: keys, as: name, replacing: false)
+                try keys.rename(temporary, to: keys, as: identity.fingerprint.fileName, replacing: false)
                 try keys.sync()
             } catch {
                 guard error == .fileExists || error == .directoryNotEmpty else {
@@ -122,7 +122,6 @@ extension KeyStore {
             try? keys.removeTree(temporary)
             throw error
         }
-        return StoredIdentity(identity: identity, createdMs: created)
     }
 
     /// Gives an own identity another label; everything else in its metadata stays.
@@ -147,15 +146,16 @@ extension KeyStore {
         let name = fingerprint.fileName
         removeLeftovers()
         guard let keys = try open(Self.keysName) else { throw Self.notFound(fingerprint) }
-        let temporary = Array(".tmp-".utf8) + (try freshName())
-        let isThere = try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
-            guard try keys.statusIfPresent(of: name) != nil else { return false }
-            // Whole or not at all: half of a pair would be left out of every list with its private key still there.
-            try keys.rename(name, to: keys, as: temporary, replacing: false)
-            try keys.sync()
-            try keys.removeTree(temporary)
-            try keys.sync()
-            return true
+        let isThere = try withTemporaryFolder(in: keys) { (temporary) throws(PKIError) in
+            try attempt("cannot remove \(fingerprint)", path: folder) { () throws(Errno) in
+                guard try keys.statusIfPresent(of: name) != nil else { return false }
+                // Whole or not at all: half of a pair would be left out of every list with its private key still there.
+                try keys.rename(name, to: keys, as: temporary, replacing: false)
+                try keys.sync()
+                try keys.removeTree(temporary)
+                try keys.sync()
+                return true
+            }
         }
         guard isThere else { throw Self.notFound(fingerprint) }
     }

@@ -62,6 +62,23 @@ extension KeyStore {
         throw PKIError(.ioError, "cannot write to the key store \(folder.text): its files vanish", path: folder.text)
     }
 
+    /// Runs `body` with the name for a folder that is there for a moment only; meanwhile nobody takes it for a leftover.
+    func withTemporaryFolder<Result>(
+        in directory: any Directory, _ body: (_ name: [UInt8]) throws(PKIError) -> Result
+    ) throws(PKIError) -> Result {
+        let (lockName, lock) = try createHeld(in: directory, mode: IdentityFiles.privateMode) {
+            TemporaryName.lock(ofFolder: TemporaryName.folder($0))
+        }
+        defer {
+            try? directory.removeFile(lockName)
+            withExtendedLifetime(lock) {}
+        }
+        guard let name = TemporaryName.folder(ofLock: lockName) else {
+            throw PKIError(.internalError, "a temporary name was not found again")
+        }
+        return try body(name)
+    }
+
     /// Removes what writers that were killed left: files, and folders with half an identity.
     ///
     /// What a living process is at work on is locked, and stays. Failing harms nothing, as the next one tries again.

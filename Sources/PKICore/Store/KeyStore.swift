@@ -50,8 +50,9 @@ public struct KeyStore: Sendable {
 
     /// Opens one of the two folders, making it and what is missing above it, for nobody else to read.
     ///
-    /// What was made is durable when this returns: a key is lost with any folder on the way to it. One that the reference made, open to others, is closed to them (spec 10 B.7). The folder above may be any that
-    /// the user named, and stays as it is.
+    /// What was made is durable when this returns: a key is lost with any folder on the way to it. One that the reference
+    /// made, open to others, is closed to them (spec 10 B.7). The folder above may be any that the user named, and stays
+    /// as it is.
     func openCreating(_ name: [UInt8]) throws(PKIError) -> any Directory {
         try attempt("cannot make the key store \(folder.text)", path: folder) { () throws(Errno) in
             let missing = try missingFolders()

@@ -7,7 +7,8 @@ enum GlobalOptions {
         "--vault-dir", argument: "DIR", help: "the vault's root, exactly, instead of searching upwards",
         completion: .folder)
     static let json = OptionSpec.flag("--json", help: "print one JSON document on standard output")
-    static let quiet = OptionSpec.flag("-q", "--quiet", help: "no progress, notes or advice; errors remain")
+    static let quiet = OptionSpec.flag(
+        "-q", "--quiet", help: "no progress, notes or advice; errors, and warnings of false keys, remain")
     static let verbose = OptionSpec.flag("-v", "--verbose", help: "tell more; repeat for still more", repeatable: true)
     static let color = OptionSpec.value(
         "--color", argument: "WHEN", help: "colour: auto, always or never", completion: .choice(Tri.words))

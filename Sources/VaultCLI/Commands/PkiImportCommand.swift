@@ -7,7 +7,9 @@ enum PkiImportCommand {
     /// Whatever begins like this is a link and no file name.
     private static let linkStart = Array("vaultctl-id:".utf8)
     private static let limit = 1 << 20
-    static let force = OptionSpec.flag("--force", help: "replace a contact that had another signing key or is damaged")
+    static let force = OptionSpec.flag(
+        "--force",
+        help: "replace a contact that is damaged or had another signing key; take a signing key that another has")
 
     static let verb = Verb(
         words: ["pki", "import"], group: .identities, summary: "keep somebody's public keys as a contact",
@@ -15,8 +17,8 @@ enum PkiImportCommand {
             Reads a public bundle or the line of 'pki id' and keeps it as a contact. Both fingerprints are computed from \
             the keys; what the bundle claims is not believed. Anybody can write any label and pair any two keys: compare \
             both fingerprints with their owner before you rely on them. A contact with the same keys is replaced, label \
-            included. Another key of the same fingerprint is refused, and so is another signing key beside a known \
-            encryption key, unless --force is given.
+            included. Another key of the same fingerprint is refused, and so are another signing key beside a known \
+            encryption key and a known signing key beside another encryption key, unless --force is given.
             """,
         synopsis: ["pki import [--force] [--home DIR] BUNDLE"], options: [force, PkiCommand.home],
         positionals: [
@@ -26,7 +28,9 @@ enum PkiImportCommand {
         ],
         exits: [
             .init(.ok), .init(.integrity, "it is no public bundle, or the contact is there and damaged"),
-            .init(.refused, "the fingerprint is that of another key, or the signing key is another than before"),
+            .init(
+                .refused,
+                "the fingerprint is that of another key, or the signing key is not, or not only, this contact's"),
             .init(.unsupported, "a bundle of another version"),
         ],
         examples: [

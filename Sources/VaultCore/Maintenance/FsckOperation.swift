@@ -37,10 +37,10 @@ struct FsckOperation {
             vault: vault, objects: objects, boundaries: state.config.shallowBoundaries,
             needed: try NeededObjects(vault: vault, state: state))
         try walk.run(from: starts)
-        // What was committed while this ran is in the list of objects by chance.
-        // A record of unpushed tags that does not read is told by `checkState`; read first, for a push moves them into
-        // the index.
+        // A record of unpushed tags that does not read is told by `checkState`. It is read before the index, into which a
+        // push moves them.
         let pending = (try? vault.pendingTags()) ?? []
+        // What was committed while this ran is in the list of objects by chance.
         let later = (try? vault.loadState()) ?? state
         try walk.run(from: try heads(later, &report).filter { starts[$0.key] == nil })
         report.absent = walk.absent

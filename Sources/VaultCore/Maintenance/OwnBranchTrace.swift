@@ -90,7 +90,7 @@ struct OwnBranchTrace {
     /// Refs that may be this clone's own, the likeliest first.
     private static func candidates(_ vault: Vault, _ pending: JSONValue?) -> [RefID] {
         let moves = (try? Reflog(files: vault.files).entries()) ?? []
-        let stored = (try? storedRefs(vault)) ?? []
+        let stored = (try? vault.storedRefs()) ?? []
         let first = try? vault.ids.firstCloneRef()
         let named: [RefID?] = [
             vault.ownHeadRef(), pending?["head_ref_id"]?.text.flatMap { try? RefID($0) },
@@ -99,13 +99,6 @@ struct OwnBranchTrace {
         var seen: Set<RefID> = []
         let others = stored.filter { $0.kind == .clone }
         return (named.compactMap { $0 } + others).filter { $0.kind == .clone && seen.insert($0).inserted }
-    }
-
-    /// The refs that are stored here, sorted.
-    static func storedRefs(_ vault: Vault) throws(VaultError) -> [RefID] {
-        let entries = try attempt("cannot list the refs") { () throws(Errno) in try vault.layout.refs.entries() }
-        return entries.compactMap { try? RefID(String(decoding: $0.name, as: UTF8.self)) }
-            .sorted { $0.text < $1.text }
     }
 
     /// The keys whose private half is here.

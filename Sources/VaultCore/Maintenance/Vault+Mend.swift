@@ -161,7 +161,7 @@ extension Vault {
         }
         let graph = CommitGraph(store: store, cipher: cipher)
         var notes: [String] = []
-        for ref in try OwnBranchTrace.storedRefs(self) where !known.contains(ref) {
+        for ref in try storedRefs() where !known.contains(ref) {
             guard let head = try? refs.commit(of: ref), (try? store.holds(head)) == true else { continue }
             if heads.contains(where: { (try? graph.isAncestor(head, of: $0)) == true }) { continue }
             notes.append(

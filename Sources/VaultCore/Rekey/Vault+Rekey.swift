@@ -132,8 +132,8 @@ extension Vault {
     ///
     /// * `remote`: Opens the place of the old vault.
     /// - Returns: What was destroyed at a server; nil when there was nothing.
-    /// - Throws: `refused` when no rekey has come that far, or while backups are in the old folder, `remoteMoved` when the old vault went on at its server, so that
-    ///   the new one lacks commits, `keyMissing` when its key went with its folder, or what `destroyRemote` throws.
+    /// - Throws: `refused` when no rekey has come that far, or while backups are in the old folder, `remoteMoved` when the
+    ///   old vault went on at its server, so that the new one lacks commits, `keyMissing` when its key went with its folder, or what `destroyRemote` throws.
     public func destroyReplaced(
         at remote: (PendingRekey) throws -> (any Remote)?
     ) async throws -> RemoteDestruction? {

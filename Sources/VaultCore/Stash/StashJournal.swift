@@ -17,7 +17,7 @@ struct StashJournal: Sendable, Equatable {
         else {
             throw VaultError(
                 .objectCorrupt, "local/vaultctl/\(fileName) does not read",
-                hint: "vaultctl fsck --repair")
+                hint: "vaultctl fsck --repair", path: "local/vaultctl/\(fileName)")
         }
         return StashJournal(verb: verb, name: name)
     }

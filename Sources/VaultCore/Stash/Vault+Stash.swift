@@ -128,15 +128,10 @@ extension Vault {
     /// * `verb`: The command that this is a part of.
     func putAside(
         _ edits: WorkingChanges, before verb: String, message: String?, _ state: CloneState, _ graph: CommitGraph,
-        _ trees: TreeReader,
-        scratch: ScratchArea, observer: any Observer
+        _ trees: TreeReader, scratch: ScratchArea, observer: any Observer
     ) throws -> StashInfo {
-        let shelf = StashShelf(vault: self)
-        let now = environment.clock.nowMs
-        let (name, folder) = try shelf.newFolder(now)
+        let stash = try NewStash(self, scratch)
         do {
-            let batch = shelf.batch(into: folder, scratch, width: .long)
-            let writer = BlobWriter(cipher: cipher, batch: batch, random: environment.random, deflates: true)
             let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
             var stashed: [StashedFile] = []
             var differences: [TreeDifference] = []
@@ -147,10 +142,10 @@ extension Vault {
             }
             // What is gone since it was seen is a deletion, or nothing.
             for item in edits.added {
-                if let entry = try stored(item.path, writer) { try take(item.path, .added, entry) }
+                if let entry = try stored(item.path, stash.writer) { try take(item.path, .added, entry) }
             }
             for item in edits.modified {
-                let entry = try stored(item.path, writer)
+                let entry = try stored(item.path, stash.writer)
                 try take(item.path, entry == nil ? .deleted : .modified, entry)
             }
             for item in edits.deleted { try take(item.path, .deleted, nil) }
@@ -158,22 +153,23 @@ extension Vault {
             differences.sort { $0.path < $1.path }
             let edit = WorkingEdit(
                 vault: self, scratch: scratch, observer: observer,
-                incoming: BlobReader(store: store, cipher: cipher), outgoing: shelf.blobs(in: folder))
+                incoming: BlobReader(store: store, cipher: cipher), outgoing: stash.shelf.blobs(in: stash.folder))
             let plan = try edit.prepare(differences)
-            try batch.commit()
+            try stash.batch.commit()
             let record = StashRecord(
-                name: name, timeMs: now, base: state.head, branch: state.namedBranch.name, message: message,
+                name: stash.name, timeMs: stash.timeMs, base: state.head, branch: state.namedBranch.name,
+                message: message,
                 files: stashed)
-            try StashJournal(verb: verb, name: name).write(files, scratch: scratch)
-            try shelf.seal(record, in: folder, scratch)
+            try StashJournal(verb: verb, name: stash.name).write(files, scratch: scratch)
+            try stash.shelf.seal(record, in: stash.folder, scratch)
             _ = try edit.finish(plan, of: differences) { try StashJournal.remove(files) }
             try StashJournal.remove(files)
             // The work is put aside, whatever becomes of the list.
-            return info(name) ?? record.info(0)
+            return info(stash.name) ?? record.info(0)
         } catch {
             // One that is sealed stays: the work may be nowhere else.
-            if (try? folder.statusIfPresent(of: "manifest".bytes)) == .some(nil) {
-                shelf.removeFolder(name)
+            if (try? stash.folder.statusIfPresent(of: "manifest".bytes)) == .some(nil) {
+                stash.shelf.removeFolder(stash.name)
                 try? StashJournal.remove(files)
             }
             throw error
@@ -189,25 +185,22 @@ extension Vault {
         guard !paths.isEmpty else { return nil }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         let head = try state.head.map { (id) throws(VaultError) in try graph.tree(of: id) }
-        let shelf = StashShelf(vault: self)
-        let now = environment.clock.nowMs
-        let (name, folder) = try shelf.newFolder(now)
+        let stash = try NewStash(self, scratch)
         do {
-            let batch = shelf.batch(into: folder, scratch, width: .long)
-            let writer = BlobWriter(cipher: cipher, batch: batch, random: environment.random, deflates: true)
             let files = try paths.sorted().map { path in
                 let old = try head.flatMap { (id) throws(VaultError) in try trees.entry(path, in: id) }
                 return StashedFile(
-                    path: path, kind: old?.file == nil ? .added : .modified, entry: try stored(path, writer))
+                    path: path, kind: old?.file == nil ? .added : .modified, entry: try stored(path, stash.writer))
             }
-            try batch.commit()
+            try stash.batch.commit()
             let record = StashRecord(
-                name: name, timeMs: now, base: state.head, branch: state.namedBranch.name, message: message,
+                name: stash.name, timeMs: stash.timeMs, base: state.head, branch: state.namedBranch.name,
+                message: message,
                 files: files)
-            try shelf.seal(record, in: folder, scratch)
-            return record.info((try? shelf.all().firstIndex { $0.name == name }) ?? 0)
+            try stash.shelf.seal(record, in: stash.folder, scratch)
+            return info(stash.name) ?? record.info(0)
         } catch {
-            shelf.removeFolder(name)
+            stash.shelf.removeFolder(stash.name)
             throw error
         }
     }
@@ -318,5 +311,23 @@ struct StashMerge {
             let stashed = try shelf.blobs(in: folder).text(theirs)
         else { return nil }
         return TextMerge.merge(base: before, ours: now, theirs: stashed)
+    }
+}
+
+/// A stash in the making: its folder, and what writes contents into it.
+private struct NewStash {
+    let shelf: StashShelf
+    let timeMs: Int64
+    let name: [UInt8]
+    let folder: any Directory
+    let batch: ObjectBatch
+    let writer: BlobWriter
+
+    init(_ vault: Vault, _ scratch: ScratchArea) throws(VaultError) {
+        shelf = StashShelf(vault: vault)
+        timeMs = vault.environment.clock.nowMs
+        (name, folder) = try shelf.newFolder(timeMs)
+        batch = shelf.batch(into: folder, scratch, width: .long)
+        writer = BlobWriter(cipher: vault.cipher, batch: batch, random: vault.environment.random, deflates: true)
     }
 }

@@ -51,9 +51,10 @@ extension Vault {
         try storeIndex(index, scratch: scratch)
     }
 
-    /// Every ref that is stored here, whether the index names it or not.
+    /// Every ref that is stored here, whether the index names it or not, sorted.
     func storedRefs() throws(VaultError) -> [RefID] {
         try attempt("cannot list the refs") { () throws(Errno) in try layout.refs.entries() }
             .compactMap { try? RefID(String(decoding: $0.name, as: UTF8.self)) }
+            .sorted { $0.text < $1.text }
     }
 }
