@@ -293,12 +293,14 @@ private struct CommitOperation: ~Copyable {
     ) {
         let proven = changes.racyAfterNs
         var cache = changes.cache
-        var stats: [VaultPath: StatKey] = [:]
-        stats.reserveCapacity(stored.count)
-        for item in stored { stats[item.path] = item.stat }
+        // Both are in the order of their paths, and each edit that stores a file comes from one stored file.
+        var next = 0
         cache.apply(edits, tree: tree) { path in
-            guard let stat = stats[path], stat.modifiedNs < proven else { return nil }
-            return stat
+            while next < stored.count, stored[next].path < path { next += 1 }
+            guard next < stored.count, stored[next].path == path, stored[next].stat.modifiedNs < proven else {
+                return nil
+            }
+            return stored[next].stat
         }
         cache.store(layout: vault.layout, scratch: lock.scratch)
     }
@@ -338,19 +340,7 @@ struct FileStorer {
                     hint: "run the command again", path: path.description)
             }
             try secrets.checkIdentity(path, before)
-            let head = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
-                try file.read(upTo: 4)
-            }
-            if secrets.wantsContent(path, head: head) { try secrets.checkContent(path, file, size: before.size) }
-            try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in try file.seek(to: 0) }
-            let blob: StoredBlob
-            if secrets.wantsKeySearch(path, size: before.size) {
-                let (content, isWhole) = try searched(file, before.size, path)
-                try secrets.checkKey(path, content.span)
-                blob = isWhole ? try writer.store(content) : try writer.store(head: content, rest: file)
-            } else {
-                blob = try writer.store(file, sizeHint: before.size)
-            }
+            let blob = try store(path, file, size: before.size)
             try secrets.checkCopy(path, digest: blob.digest)
             let after = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
                 try folder.status(of: path.lastSegment)
@@ -362,8 +352,27 @@ struct FileStorer {
             path: path.description)
     }
 
+    /// Looks through an open file for secrets and encrypts it.
+    private func store(_ path: VaultPath, _ file: any File, size: Int64) throws -> StoredBlob {
+        guard size <= SecretGuard.searchLimit else {
+            let head = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
+                try file.read(upTo: 4)
+            }
+            if secrets.wantsContent(path, head: head) { try secrets.checkContent(path, file, size: size) }
+            try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in try file.seek(to: 0) }
+            return try writer.store(file, sizeHint: size)
+        }
+        let (content, isWhole) = try whole(file, size, path)
+        if isWhole {
+            try secrets.checkContent(path, content)
+            return try writer.store(content)
+        }
+        // It has grown, and is read again because of that.
+        return try writer.store(head: content, rest: file)
+    }
+
     /// The content of a small file, and whether that is all of it: a file may grow while it is read.
-    private func searched(
+    private func whole(
         _ file: any File, _ size: Int64, _ path: VaultPath
     ) throws(VaultError) -> (content: [UInt8], isWhole: Bool) {
         let limit = Int(SecretGuard.searchLimit) + 1

@@ -7,6 +7,8 @@ package final class KeyFinder: Sendable {
     private let phrase: SecretBytes
     /// The colon and the vault id after it, which are no secret and stand in few texts.
     private let anchor: [UInt8]
+    /// How far the anchor's end moves on past each byte that is found there.
+    private let skips: [Int]
     private let writeKeyHex: SecretBytes?
 
     /// Prepares the search for a key given as text.
@@ -19,27 +21,36 @@ package final class KeyFinder: Sendable {
         }
         phrase = try withCryptoErrors { () throws(CryptoError) in try SecretBytes(copying: bare.extracting(..<colon)) }
         anchor = bare.extracting(colon...).array()
+        var skips = [Int](repeating: anchor.count, count: 256)
+        for (index, byte) in anchor.dropLast().enumerated() { skips[Int(byte)] = anchor.count - 1 - index }
+        self.skips = skips
         writeKeyHex = try writeKey?.hex()
     }
 
     /// Whether the key stands anywhere in `content`.
     package func finds(in content: Span<UInt8>) -> Bool {
+        findsPhrase(in: content) || findsWriteKey(in: content)
+    }
+
+    /// Looks for the anchor as Boyer, Moore and Horspool do: from its last byte, and on by as much as the byte found
+    /// there allows.
+    private func findsPhrase(in content: Span<UInt8>) -> Bool {
         let length = phrase.count
-        guard content.count >= length + anchor.count else { return findsWriteKey(in: content) }
-        var position = length
-        let last = content.count - anchor.count
-        while position <= last {
-            if content[position] == 0x3A, matchesAnchor(content, at: position),
-                phrase.withBytes({ ConstantTime.equal($0, content.extracting((position - length)..<position)) })
+        var end = length + anchor.count - 1
+        while end < content.count {
+            let byte = content[end]
+            let start = end + 1 - anchor.count
+            if byte == anchor[anchor.count - 1], matchesAnchor(content, at: start),
+                phrase.withBytes({ ConstantTime.equal($0, content.extracting((start - length)..<start)) })
             {
                 return true
             }
-            position += 1
+            end += skips[Int(byte)]
         }
-        return findsWriteKey(in: content)
+        return false
     }
 
-    /// Looks at the end of every run of hex digits that is long enough, and at every place within a longer one.
+    /// Looks for the write key in any place of a run of hex digits that is long enough for it.
     private func findsWriteKey(in content: Span<UInt8>) -> Bool {
         switch writeKeyHex {
         case nil: false
@@ -48,18 +59,34 @@ package final class KeyFinder: Sendable {
     }
 
     private static func finds(_ key: Span<UInt8>, in content: Span<UInt8>) -> Bool {
-        var run = 0
-        for index in content.indices {
-            run = Hex.value(content[index]) == nil ? 0 : run + 1
-            guard run >= key.count else { continue }
-            var difference: UInt8 = 0
-            for offset in key.indices {
-                // Capitals count as well: the digits' case is one bit.
-                difference |= (key[offset] ^ content[index + 1 - key.count + offset]) & 0xDF
+        guard !key.isEmpty else { return false }
+        let length = key.count
+        // A run of so many digits covers one of the places that are so far apart: only there it has to be looked for.
+        var place = length - 1
+        while place < content.count {
+            var start = place
+            var end = place
+            while end < content.count, Hex.value(content[end]) != nil { end += 1 }
+            if end > place {
+                // Further left it would have been met at the place before.
+                while start > place - (length - 1), Hex.value(content[start - 1]) != nil { start -= 1 }
+                for last in stride(from: start + length, through: end, by: 1)
+                where matches(key, content, endingAt: last) {
+                    return true
+                }
             }
-            if difference == 0 { return true }
+            repeat { place += length } while place < end
         }
         return false
+    }
+
+    private static func matches(_ key: Span<UInt8>, _ content: Span<UInt8>, endingAt end: Int) -> Bool {
+        var difference: UInt8 = 0
+        for offset in key.indices {
+            // Capitals count as well: the digits' case is one bit.
+            difference |= (key[offset] ^ content[end - key.count + offset]) & 0xDF
+        }
+        return difference == 0
     }
 
     private func matchesAnchor(_ content: Span<UInt8>, at position: Int) -> Bool {

@@ -10,7 +10,8 @@ struct TreeEncoder {
     }
 
     mutating func plaintext(of entries: [TreeEntry]) throws(FormatError) -> [UInt8] {
-        let sorted = entries.sorted { $0.precedes($1) }
+        let isSorted = zip(entries, entries.dropFirst()).allSatisfy { !$1.precedes($0) }
+        let sorted = isSorted ? entries : entries.sorted { $0.precedes($1) }
         try Self.checkNames(sorted)
         output.reserveCapacity(64 + entries.count * 448)
         output.append(contentsOf: TreeSpelling.head)
@@ -64,13 +65,23 @@ struct TreeEncoder {
         sealedTypes[type] = Array(output[start...])
     }
 
+    /// Refuses names that can not stand in a folder, and one name for two things.
+    ///
+    /// Files come first and both kinds are in order, so equal names are neighbours or stand at the same place of the
+    /// two runs.
     private static func checkNames(_ sorted: [TreeEntry]) throws(FormatError) {
-        var names = Set<[UInt8]>(minimumCapacity: sorted.count)
-        for entry in sorted {
+        let firstFolder = sorted.firstIndex { $0.folder != nil } ?? sorted.count
+        var file = 0
+        for (index, entry) in sorted.enumerated() {
             guard !entry.name.isEmpty, !entry.name.contains(0x2F), UTF8Text.isValid(entry.name.span) else {
                 throw .malformed("a name is empty, holds a slash or is not UTF-8")
             }
-            guard names.insert(entry.name).inserted else { throw .malformed("two entries have the same name") }
+            var isTaken = index > 0 && index != firstFolder && sorted[index - 1].name == entry.name
+            if index >= firstFolder {
+                while file < firstFolder, sorted[file].name.lexicographicallyPrecedes(entry.name) { file += 1 }
+                if file < firstFolder, sorted[file].name == entry.name { isTaken = true }
+            }
+            guard !isTaken else { throw .malformed("two entries have the same name") }
         }
     }
 }

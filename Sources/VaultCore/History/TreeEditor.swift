@@ -1,5 +1,6 @@
 internal import VaultCrypto
 internal import VaultFormat
+internal import VaultSystem
 
 /// Makes a new root tree from an old one and a list of changes.
 ///
@@ -26,14 +27,14 @@ struct TreeEditor {
     let trees: TreeReader
     let cipher: VaultCipher
     let batch: ObjectBatch
+    /// From so many edits on the folders are rebuilt on all cores.
+    private static let manyEdits = 512
 
     /// Applies edits, each path once, to the tree `base` (nil: the empty tree).
     ///
     /// * `carried`: Entries that are replaced whole; no edit lies at or below one.
     /// - Returns: The id of the root, staged in the batch when it is new. An empty vault has an empty root tree.
-    func apply(
-        _ edits: [Edit], carrying carried: [Carried] = [], to base: ObjectID?
-    ) throws(VaultError) -> ObjectID {
+    func apply(_ edits: [Edit], carrying carried: [Carried] = [], to base: ObjectID?) throws -> ObjectID {
         if let deep = edits.first(where: { $0.path.segments.count > Limits.editDepth }) {
             throw VaultError(
                 .refused, "a path of more than \(Limits.editDepth) folders is not written",
@@ -44,7 +45,7 @@ struct TreeEditor {
             edits.map { (path: $0.path, change: Change.file($0.entry)) }
             + carried.map { (path: $0.path, change: Change.whole($0.target)) }
         let split = Self.inOrder(changes).map { (segments: $0.path.segments, change: $0.change) }
-        if let root = try rebuild(base, split[...], depth: 0) { return root }
+        if let root = try rebuild(base, split[...], depth: 0, spreads: split.count >= Self.manyEdits) { return root }
         return try store(TreeObject(entries: []))
     }
 
@@ -63,37 +64,65 @@ struct TreeEditor {
     private typealias Split = (segments: [[UInt8]], change: Change)
 
     /// Rebuilds one folder; nil when nothing is left in it.
-    private func rebuild(_ old: ObjectID?, _ edits: ArraySlice<Split>, depth: Int) throws(VaultError) -> ObjectID? {
-        var oldTree = TreeObject(entries: [])
-        if let old { oldTree = try trees.tree(old) }
-        var byName: [[UInt8]: TreeEntry.Target] = [:]
-        byName.reserveCapacity(oldTree.entries.count + edits.count)
-        for entry in oldTree.entries { byName[entry.name] = entry.target }
-        var rest = edits
+    ///
+    /// * `spreads`: Its folders are rebuilt on several threads at once.
+    private func rebuild(
+        _ old: ObjectID?, _ edits: ArraySlice<Split>, depth: Int, spreads: Bool
+    ) throws -> ObjectID? {
+        let oldTree = try old.map { (id) throws(VaultError) in try trees.tree(id) } ?? TreeObject(entries: [])
+        let before = Dictionary(oldTree.entries.map { ($0.name, $0.target) }) { _, last in last }
+        let groups = Self.groups(edits, depth: depth)
+        let results = try children(before, groups, depth: depth, spreads: spreads)
+        var after: [TreeEntry] = []
+        after.reserveCapacity(groups.count + before.count)
+        var rest = before
         var changed = false
+        for (group, target) in zip(groups, results) {
+            let name = group.name
+            if rest.removeValue(forKey: name) != target { changed = true }
+            if let target { after.append(TreeEntry(name: name, target: target)) }
+        }
+        if !changed, let old { return old }
+        after += rest.map { TreeEntry(name: $0.key, target: $0.value) }
+        if after.isEmpty { return nil }
+        for index in after.indices { after[index].target = Self.complete(after[index].target, after[index].name) }
+        return try store(TreeObject(entries: after))
+    }
+
+    /// The edits of one folder by the names in it.
+    private static func groups(
+        _ edits: ArraySlice<Split>, depth: Int
+    ) -> [(name: [UInt8], edits: ArraySlice<Split>)] {
+        var groups: [(name: [UInt8], edits: ArraySlice<Split>)] = []
+        var rest = edits
         while let first = rest.first {
             let name = first.segments[depth]
             let end = rest.firstIndex { $0.segments[depth] != name } ?? rest.endIndex
-            let group = rest[rest.startIndex..<end]
+            groups.append((name, rest[..<end]))
             rest = rest[end...]
-            let target = try child(byName[name], group, depth: depth)
-            if byName[name] != target {
-                byName[name] = target
-                changed = true
-            }
         }
-        if !changed, let old { return old }
-        if byName.isEmpty { return nil }
-        return try store(
-            TreeObject(entries: byName.map { TreeEntry(name: $0.key, target: Self.complete($0.value, $0.key)) }))
+        return groups
+    }
+
+    /// What becomes of each name that has edits.
+    private func children(
+        _ before: [[UInt8]: TreeEntry.Target], _ groups: [(name: [UInt8], edits: ArraySlice<Split>)], depth: Int,
+        spreads: Bool
+    ) throws -> [TreeEntry.Target?] {
+        guard spreads, groups.count > 1 else {
+            return try groups.map { try child(before[$0.name], $0.edits, depth: depth, spreads: spreads) }
+        }
+        return try batch.pool.map(count: groups.count) { index in
+            try child(before[groups[index].name], groups[index].edits, depth: depth, spreads: false)
+        }
     }
 
     /// What one name becomes: a file, a folder, or nothing.
     ///
     /// A file and files below the same name can not both be.
     private func child(
-        _ old: TreeEntry.Target?, _ group: ArraySlice<Split>, depth: Int
-    ) throws(VaultError) -> TreeEntry.Target? {
+        _ old: TreeEntry.Target?, _ group: ArraySlice<Split>, depth: Int, spreads: Bool
+    ) throws -> TreeEntry.Target? {
         var file: FileEntry?
         if case .file(let entry)? = old { file = entry }
         var folder: ObjectID?
@@ -109,7 +138,7 @@ struct TreeEditor {
             case .whole(let target): (file, folder) = (target?.file, target?.folder)
             }
         }
-        if !deeper.isEmpty { folder = try rebuild(folder, deeper[...], depth: depth + 1) }
+        if !deeper.isEmpty { folder = try rebuild(folder, deeper[...], depth: depth + 1, spreads: spreads) }
         switch (file, folder) {
         case (nil, nil): return nil
         case (let entry?, nil): return .file(entry)
