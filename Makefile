@@ -86,6 +86,7 @@ attacks: build
 
 check: needs lint
 	@interop/checks/sources.py
+	interop/reliability/mutate.py --places
 	$(SWIFT) build --build-tests $(DEBUG_FLAGS)
 	interop/checks/documentation.py "$$($(SWIFT) build $(DEBUG_FLAGS) --show-bin-path)"
 	$(MAKE) --no-print-directory build

@@ -141,7 +141,7 @@ MUTANTS = [
      'if !ON { try separateClashes(&result, ours: ours) }', (CLONES, MODEL)),
     ('secret-files-committed', 'VaultCore/Vault+Commit.swift', 'try secrets.checkName(candidate.path)',
      'if !ON { try secrets.checkName(candidate.path) }', (CLONES, CLI)),
-    ('fsck-trusts-contents', 'VaultCore/Vault+Fsck.swift',
+    ('fsck-trusts-contents', 'VaultCore/Maintenance/FsckOperation.swift',
      'guard size == entry.size, ContentHash(digest: try hash.finish()) == expected else {',
      '''let found = ContentHash(digest: try hash.finish())
         guard ON || (size == entry.size && found == expected) else {''', (HOSTILE, CLI)),

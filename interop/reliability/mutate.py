@@ -2,6 +2,7 @@
 """Mutation: does the suite notice deliberate defects?
 
     interop/reliability/mutate.py --work FOLDER [--only NAME,...] [--seconds 0] [--build-only]
+    interop/reliability/mutate.py --places
 
 A copy of the sources below FOLDER gets all defects of mutants.py, each asleep until VAULT_DEFECT names it, and is built
 once. Without a defect the suites must pass; with each one some suite of its list must fail. Exit 1 when one survives.
@@ -31,6 +32,13 @@ def prepare(copy):
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if os.path.exists(os.path.join(ROOT, name)):
             shutil.copy2(os.path.join(ROOT, name), target)
+    for path, text in defective(copy).items():
+        with open(path, 'w', encoding='utf-8') as source:
+            source.write(text)
+
+
+def defective(copy):
+    """The sources with all defects in them, path → text; ends when the place of one is not there once."""
     texts = {}
     for name, file, old, new, _ in mutants.MUTANTS:
         path = os.path.join(copy, 'Sources', file)
@@ -46,9 +54,7 @@ def prepare(copy):
             after = line + ' }\n' + rest
         texts[path] = before + re.sub(r'\bON\b', f'Defect.isOn("{name}")', new) + after
         texts[os.path.join(copy, 'Sources', file.split('/')[0], 'Defect.swift')] = mutants.QUESTION
-    for path, text in texts.items():
-        with open(path, 'w', encoding='utf-8') as source:
-            source.write(text)
+    return texts
 
 
 def run(bundle, suite, defect=None):
@@ -89,7 +95,9 @@ def run(bundle, suite, defect=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--work', required=True, help='where the copy and its build go')
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument('--work', help='where the copy and its build go')
+    where.add_argument('--places', action='store_true', help='only see that every defect still has its place')
     parser.add_argument('--only', help='defects, comma-separated')
     parser.add_argument('--jobs', default=None, help='of the build')
     parser.add_argument('--seconds', type=int, default=0, help='begin no further defect after so long')
@@ -101,6 +109,10 @@ def main():
     wanted = set(options.only.split(',')) if options.only else known
     if not wanted <= known:
         parser.error(f'no such defects: {", ".join(sorted(wanted - known))}')
+    if options.places:
+        defective(ROOT)
+        print(f'mutate: {len(known)} defects have their places')
+        return 0
     copy, build = os.path.join(options.work, 'copy'), os.path.join(options.work, 'build')
     if not options.no_build:
         prepare(copy)
