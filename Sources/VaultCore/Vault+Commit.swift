@@ -237,12 +237,13 @@ private struct CommitOperation: ~Copyable {
         }
         try attempt("interrupted") { () throws(Errno) in try vault.environment.failPoints.hit(.commitBeforeRef) }
         try vault.moveRef(state.headRef, from: state.head, to: id, scratch: lock.scratch)
-        if merge != nil { try MergeState.remove(vault.files) }
-        try vault.leftOut(state).committed(real, before: changes.cache, in: vault, scratch: lock.scratch)
+        // The commit is made: what can not be brought up to date now is put right by the commands that look at it.
+        if merge != nil { try? MergeState.remove(vault.files) }
+        try? vault.leftOut(state).committed(real, before: changes.cache, in: vault, scratch: lock.scratch)
         updateCache(changes, stored, edits, tree: tree)
+        try? vault.recordOwnHead(id, ref: state.headRef, scratch: lock.scratch)
         try vault.recordCheckout(
             added: stored.map(\.path), removed: changes.deleted.map(\.path), scratch: lock.scratch)
-        try vault.recordOwnHead(id, ref: state.headRef, scratch: lock.scratch)
         return CommitResult(
             commit: try vault.describe(id, commit, index: state.index), branch: named, changes: real,
             skipped: changes.skipped, signed: key != nil)

@@ -164,10 +164,11 @@ extension Vault {
         if let cached = KeyCache.load(layout: layout, vaultKeyDigest: digest) {
             return KeyHolder(vaultID: vaultID, readKey: cached.read, writeKey: cached.write)
         }
-        let settings = try CloneSettings(files: files)
-        if settings.cachesKeys,
-            let lock = CloneLock.tryAcquire(
-                layout: layout, environment: environment, verb: "key cache")
+        // Settings that do not read are told by whoever needs them; until then nothing is kept.
+        func cachesKeys() -> Bool { (try? CloneSettings(files: files))?.cachesKeys ?? false }
+        // Asked again under the lock: where the setting was just changed the keys must not come back.
+        if cachesKeys(),
+            let lock = CloneLock.tryAcquire(layout: layout, environment: environment, verb: "key cache"), cachesKeys()
         {
             let (read, write) = try deriveBoth(shared)
             KeyCache.store(

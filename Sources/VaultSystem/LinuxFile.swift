@@ -91,9 +91,12 @@ package final class LinuxFile: File {
                     return 0
                 }
             }
-            // Less room than the wait told of: wait again.
-            if waits, failure == .wouldBlock { continue }
-            if let failure { throw failure }
+            // Somebody made the descriptor non-blocking, or there was less room than the wait told of.
+            if failure == .wouldBlock {
+                try Waiting.forRoom(on: descriptor)
+            } else if let failure {
+                throw failure
+            }
         }
     }
 

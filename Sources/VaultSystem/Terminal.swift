@@ -52,6 +52,8 @@ package enum Terminal {
     /// One line; a noted signal ends the wait, unlike that of every other read here.
     private static func readLine(from descriptor: Int32, limit: Int) throws(Errno) -> [UInt8] {
         var line: [UInt8] = []
+        // An array that grows leaves copies behind, of a passphrase perhaps.
+        line.reserveCapacity(limit)
         while true {
             // The signal may arrive in another thread and not interrupt this one: look for it between short waits.
             var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

@@ -144,4 +144,18 @@ struct OwnRecordTests {
         let second = try await setting.clone("b")
         #expect(try await second.fsck().signatures.noKey == 0)
     }
+
+    @Test func `damaged settings keep nobody out of the repair, cached keys or not`() async throws {
+        try overwrite(try own(), "derived-keys", nil)
+        try overwrite(try own(), "config.json", "x")
+        #expect(try await repaired().repaired == ["local/vaultctl/config.json"])
+        #expect(try await setting.open("a").fsck().isClean)
+    }
+
+    @Test func `keys are not kept again by a command that began before they were to be forgotten`() throws {
+        try overwrite(try own(), "derived-keys", nil)
+        try first.setSetting("core.cacheKeys", to: .bool(false))
+        _ = try setting.open("a").status()
+        #expect(try own().statusIfPresent(of: Array("derived-keys".utf8)) == nil)
+    }
 }

@@ -206,6 +206,28 @@ struct WorkingFilesTests {
         #expect(try told() == [] && vault.status().isClean)
     }
 
+    @Test func `whose record a kill left behind are not dropped when others commit them anew`() async throws {
+        _ = try await vault.push(to: scene.remote())
+        try await scene.clone("b")
+        _ = try vault.removeFiles(paths("f"), cached: true)
+        let own = try vault.layout.local.openDirectory(Array("vaultctl".utf8))
+        let record = try #require(try own.contents(Array("left-out.json".utf8), limit: 4096))
+        _ = try vault.commit()
+        // The commit was made, its record was not.
+        try own.removeTree(Array("left-out.json".utf8))
+        try own.createFile(Array("left-out.json".utf8), mode: 0o600).write(record.span)
+        _ = try await vault.push(to: scene.remote())
+        let other = try scene.open("b")
+        _ = try await other.pull(from: scene.remote())
+        try scene.put("f", at: "f", in: "b")
+        _ = try other.commit()
+        _ = try await other.push(to: scene.remote())
+        _ = try await vault.pull(from: scene.remote())
+        try scene.put("other", at: "x", in: "a")
+        #expect(try vault.commit().changes == Changes(added: paths("x")))
+        #expect(try committed() == ["f", "d/g", "d/e/h", "x"])
+    }
+
     @Test func `that others removed first are not dropped when they commit them anew`() async throws {
         _ = try await vault.push(to: scene.remote())
         try await scene.clone("b")

@@ -136,6 +136,25 @@ struct SignalTests {
             }
         }
     }
+
+    @Test("a descriptor that somebody made non-blocking takes all that is written, however slow its reader")
+    func slowReader() async {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [-1, -1]
+            try #require(unsafe pipe(&ends) == 0)
+            let (reading, writing) = (ends[0], ends[1])
+            try #require(fcntl(writing, F_SETFL, O_NONBLOCK) == 0 && dup2(writing, 1) == 1)
+            close(writing)
+            let text = [UInt8]((0..<400_000).map { UInt8($0 % 251) })
+            let (found, _) = try WorkerPool.concurrently(
+                { () throws -> [UInt8] in try StandardStreams.read(descriptor: reading, limit: 1 << 20) },
+                beside: {
+                    try StandardStreams.write(text.span, to: .output)
+                    close(1)
+                })
+            try #require(found == text)
+        }
+    }
 }
 
 /// Waits until another thread has handled a signal.

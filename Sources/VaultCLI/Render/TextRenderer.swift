@@ -57,9 +57,10 @@ struct TextRenderer {
 
     /// How long ago a moment was, in words: `3 h ago`.
     func age(ofMs moment: Int64) -> String {
-        let seconds = max(0, (call.surroundings.vault.clock.nowMs - moment) / 1000)
+        // A damaged record may tell any number.
+        let seconds = call.surroundings.vault.clock.nowMs / 1000 - max(0, moment / 1000)
         return switch seconds {
-        case 0..<5: "just now"
+        case ..<5: "just now"
         case 5..<120: "\(seconds) s ago"
         case 120..<7200: "\(seconds / 60) min ago"
         case 7200..<172_800: "\(seconds / 3600) h ago"

@@ -58,8 +58,9 @@ struct SecretGuard: Sendable {
     private static func secrets(in local: any Directory) throws(VaultError) -> Set<[UInt8]> {
         var digests: Set<[UInt8]> = []
         if let own = try? local.openDirectory("vaultctl".bytes), let file = try? own.openFile(KeyCache.name.bytes),
-            let bytes = try? file.read(fillingUpTo: Limits.keyText, sizeHint: Limits.keyText), !bytes.isEmpty
+            var bytes = try? file.read(fillingUpTo: Limits.keyText, sizeHint: Limits.keyText), !bytes.isEmpty
         {
+            defer { for index in bytes.indices { bytes[index] = 0 } }
             digests.insert(try crypto("hashing") { () throws(CryptoError) in try SHA256.hash(bytes.span) })
         }
         for entry in try attempt("cannot list local/", { () throws(Errno) in try local.entries() }) {

@@ -9,13 +9,7 @@ extension Vault {
 
     /// The stored token without white space around it; nil when there is none.
     package func accessToken() throws -> SecretBytes? {
-        var bytes = try files.read(Self.tokenName, limit: Self.tokenLimit)
-        if bytes == nil {
-            bytes = try attempt("cannot read the access token") { () throws(Errno) in
-                try layout.vault.contents(Self.tokenName, limit: Self.tokenLimit)
-            }
-        }
-        guard var bytes else { return nil }
+        guard var bytes = try storedToken() else { return nil }
         defer { for index in bytes.indices { bytes[index] = 0 } }
         let blanks: Set<UInt8> = [0x09, 0x0A, 0x0D, 0x20]
         guard let first = bytes.firstIndex(where: { !blanks.contains($0) }),
@@ -23,6 +17,13 @@ extension Vault {
         else { return nil }
         return try crypto("the access token") { () throws(CryptoError) in
             try SecretBytes(copying: bytes.span.extracting(first...last))
+        }
+    }
+
+    private func storedToken() throws(VaultError) -> [UInt8]? {
+        if let bytes = try files.read(Self.tokenName, limit: Self.tokenLimit) { return bytes }
+        return try attempt("cannot read the access token") { () throws(Errno) in
+            try layout.vault.contents(Self.tokenName, limit: Self.tokenLimit)
         }
     }
 

@@ -24,9 +24,20 @@ struct Reflog: Sendable {
         let line = Self.line(entry)
         do throws(Errno) {
             let file = try files.layout.local.openForAppending(Self.fileName.bytes, mode: 0o666)
-            try file.write(line.span)
+            let size = try file.status().size
+            // What a full disk or a power cut left of a line must not take this one with it.
+            var bytes = line
+            if size > 0, try Self.lastByte(of: file, size: size) != UInt8(ascii: "\n") {
+                bytes.insert(UInt8(ascii: "\n"), at: 0)
+            }
+            try file.write(bytes.span)
+            trim(size + Int64(bytes.count), scratch: scratch)
         } catch { return }
-        trim(scratch: scratch)
+    }
+
+    private static func lastByte(of file: any File, size: Int64) throws(Errno) -> UInt8? {
+        try file.seek(to: size - 1)
+        return try file.read(upTo: 1).first
     }
 
     private static func line(_ entry: Entry) -> [UInt8] {
@@ -44,15 +55,17 @@ struct Reflog: Sendable {
     /// Lines that do not read are left out.
     func entries() throws(VaultError) -> [Entry] {
         guard let bytes = try files.read(Self.fileName, limit: Self.limit) else { return [] }
-        return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
-            guard let value = try? JSONReader.parse(Array(line).span),
-                let ref = value["ref_id"]?.textValue.flatMap({ try? RefID($0) }),
-                let new = value["new_commit"]?.textValue.flatMap({ try? ObjectID($0) })
-            else { return nil }
-            return Entry(
-                ref: ref, old: value["old_commit"]?.textValue.flatMap { try? ObjectID($0) }, new: new,
-                timeMs: value["timestamp_ms"]?.integerValue ?? 0)
-        }
+        return bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
+    }
+
+    private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
+        guard let value = try? JSONReader.parse(Array(line).span),
+            let ref = value["ref_id"]?.textValue.flatMap({ try? RefID($0) }),
+            let new = value["new_commit"]?.textValue.flatMap({ try? ObjectID($0) })
+        else { return nil }
+        return Entry(
+            ref: ref, old: value["old_commit"]?.textValue.flatMap { try? ObjectID($0) }, new: new,
+            timeMs: value["timestamp_ms"]?.integerValue ?? 0)
     }
 
     /// How long moves are remembered, in milliseconds: 90 days, as git does.
@@ -66,7 +79,7 @@ struct Reflog: Sendable {
         var last: [RefID: Int] = [:]
         for (position, move) in all.enumerated() { last[move.ref] = position }
         let kept = all.enumerated().filter { position, move in
-            last[move.ref] == position || nowMs - move.timeMs <= Self.keptMs
+            last[move.ref] == position || move.timeMs >= nowMs - Self.keptMs
         }.map(\.element)
         return (kept, all.count - kept.count)
     }
@@ -76,20 +89,24 @@ struct Reflog: Sendable {
         try files.write(Self.fileName, moves.flatMap(Self.line), scratch: scratch)
     }
 
-    private func trim(scratch: ScratchArea) {
+    /// Keeps the last moves, and the last one of every ref.
+    private func trim(_ size: Int64, scratch: ScratchArea) {
         // About 150 bytes a line: a file this short can not hold too many.
-        guard let size = try? files.layout.local.status(of: Self.fileName.bytes).size,
-            size > Int64(Self.trimmedAbove * 100),
-            let bytes = try? files.read(Self.fileName, limit: Self.limit)
+        guard size > Int64(Self.trimmedAbove * 100), let bytes = try? files.read(Self.fileName, limit: Self.limit)
         else { return }
         let lines = bytes.split(separator: UInt8(ascii: "\n"))
         guard lines.count > Self.trimmedAbove else { return }
+        let moves = lines.map(Self.entry)
+        var last: [RefID: Int] = [:]
+        for (position, move) in moves.enumerated() { if let move { last[move.ref] = position } }
         var rest: [UInt8] = []
-        for line in lines.suffix(Self.kept) {
+        for (position, line) in lines.enumerated() {
+            let isLast = moves[position].map { last[$0.ref] == position } ?? false
+            guard isLast || position >= lines.count - Self.kept else { continue }
             rest.append(contentsOf: line)
             rest.append(UInt8(ascii: "\n"))
         }
-        try? scratch.replace(
-            Self.fileName.bytes, in: files.layout.local, with: rest.span, mode: 0o600, durable: false)
+        // Durable: it may be all that tells what a lost ref named.
+        try? scratch.replace(Self.fileName.bytes, in: files.layout.local, with: rest.span, mode: 0o600)
     }
 }

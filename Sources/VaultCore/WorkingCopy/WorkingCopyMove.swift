@@ -110,9 +110,9 @@ struct WorkingCopyMove {
             throw error
         }
         let removed = differences.filter { $0.new == nil }.map(\.path)
-        if !record.isMerge, record.branch == nil, !removed.isEmpty {
+        if !record.isMerge, record.branch == nil, !differences.isEmpty {
             // The head has moved: that the record is not written undoes nothing of it.
-            try? vault.leftOut(state).moved(removing: removed, in: vault, scratch: scratch)
+            try? vault.leftOut(state).moved(removing: removed, before: tracked, in: vault, scratch: scratch)
         }
         try Journal.remove(vault.files)
         // What is tracked is still the head's tree when a merge has stopped.

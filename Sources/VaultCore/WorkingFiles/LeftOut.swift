@@ -101,9 +101,14 @@ struct LeftOut: Sendable, Equatable {
 
     /// Brings the record up to date after a move of the head that took files out of the vault.
     ///
-    /// They are not dropped when somebody commits them anew: that is another decision.
-    func moved(removing paths: [VaultPath], in vault: Vault, scratch: ScratchArea) throws(VaultError) {
-        let dropped = pending.intersection(paths)
+    /// They are not dropped when somebody commits them anew: that is another decision. Nor are those that a commit has
+    /// taken out whose record could not be brought up to date.
+    ///
+    /// * `before`: What was tracked before the move.
+    func moved(
+        removing paths: [VaultPath], before: StatCache, in vault: Vault, scratch: ScratchArea
+    ) throws(VaultError) {
+        let dropped = pending.intersection(paths).union(pending.filter { !before.position(of: $0.bytes).found })
         guard !dropped.isEmpty else { return }
         var next = self
         next.pending.subtract(dropped)

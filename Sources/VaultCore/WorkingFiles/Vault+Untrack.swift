@@ -50,12 +50,14 @@ extension Vault {
         let base = try graph.tree(of: head)
         let removed = try trees.files(id, in: folder).map(\.path)
         var edits = removed.map { TreeEditor.Edit(path: $0, entry: nil) }
+        var changed: [TreeDifference] = []
         let rules = try newRules(for: folder, in: base, trees, state)
         if let rules {
             let writer = BlobWriter(
                 cipher: cipher, batch: batch, random: environment.random, deflates: state.deflatesBlobs)
             let entry = try writer.store(rules.content).entry(contentType: ContentType.guess(name: Self.rulesName))
             edits.append(TreeEditor.Edit(path: Self.rulesPath, entry: entry))
+            changed = [TreeDifference(path: Self.rulesPath, old: rules.old, new: entry)]
         }
         edits.sort { $0.path < $1.path }
         let tree = try TreeEditor(trees: trees, cipher: cipher, batch: batch).apply(edits, to: base)
@@ -65,12 +67,20 @@ extension Vault {
                 tree: tree, parents: [head], message: message ?? "Stop tracking \(folder)/", timeMs: commitTimeMs(),
                 batch: batch)
         try batch.commit()
-        if let rules {
-            try attempt("cannot write .gitignore", path: ".gitignore") { () throws(Errno) in
-                try lock.scratch.replace(Self.rulesName, in: layout.root, with: rules.content.span, mode: 0o666)
+        let blobs = BlobReader(store: store, cipher: cipher)
+        let edit = WorkingEdit(vault: self, scratch: lock.scratch, observer: observer, incoming: blobs, outgoing: blobs)
+        // Looks at .gitignore again: what was written into it since it was read stays.
+        _ = try edit.finish(edit.prepare(changed), of: changed)
+        do {
+            try moveRef(state.headRef, from: head, to: commit, scratch: lock.scratch)
+        } catch {
+            // Another program moved the head.
+            if error.code == .remoteMoved {
+                let back = changed.map { TreeDifference(path: $0.path, old: $0.new, new: $0.old) }
+                _ = try? edit.finish(edit.prepare(back), of: back)
             }
+            throw error
         }
-        try moveRef(state.headRef, from: head, to: commit, scratch: lock.scratch)
         try recordCheckout(added: rules == nil ? [] : [Self.rulesPath], removed: removed, scratch: lock.scratch)
         try recordOwnHead(commit, ref: state.headRef, scratch: lock.scratch)
         return UntrackResult(
@@ -84,7 +94,7 @@ extension Vault {
     /// `.gitignore` with a line for the folder; nil when a rule ignores it already.
     private func newRules(
         for folder: VaultPath, in tree: ObjectID, _ trees: TreeReader, _ state: CloneState
-    ) throws -> (content: [UInt8], line: String)? {
+    ) throws -> (content: [UInt8], line: String, old: FileEntry?)? {
         let (rules, _) = try ignoreRules(state)
         var place: VaultPath? = folder
         while let next = place {
@@ -115,6 +125,6 @@ extension Vault {
                 .refused, "no plain rule stands for \(folder); nothing was changed",
                 hint: "write a rule into .gitignore, commit it, and run the command again", path: folder.description)
         }
-        return (content, "\(PathQuoting.text(folder.bytes))/")
+        return (content, "\(PathQuoting.text(folder.bytes))/", entry)
     }
 }
