@@ -52,11 +52,16 @@ extension Vault {
     public func read(
         _ path: VaultPath, revision: String? = nil, into sink: (Span<UInt8>) throws -> Void
     ) throws -> FileInfo {
-        try read(path, revision: revision, check: .before, into: sink)
+        try read(path, revision, check: .before, into: sink)
+    }
+
+    /// As `read`, for who wants nothing but the bytes: they are not hashed.
+    package func copy(_ path: VaultPath, revision: String? = nil, into sink: (Span<UInt8>) throws -> Void) throws {
+        try BlobReader(store: store, cipher: cipher).stream(try file(path, revision), into: sink)
     }
 
     private func read(
-        _ path: VaultPath, revision: String?, check: BlobReader.Check, into sink: (Span<UInt8>) throws -> Void
+        _ path: VaultPath, _ revision: String?, check: BlobReader.Check, into sink: (Span<UInt8>) throws -> Void
     ) throws -> FileInfo {
         let entry = try file(path, revision)
         let hash = try IncrementalHash()
@@ -70,6 +75,16 @@ extension Vault {
         return FileInfo(
             path: path, blobID: entry.blobID, size: size, contentType: entry.contentType,
             sha256: Hex.text(digest.span))
+    }
+
+    /// The content of a file on its way out, and what is told of it, if somebody asks.
+    private func pass(
+        _ path: VaultPath, _ revision: String?, check: BlobReader.Check, describes: Bool,
+        into sink: (Span<UInt8>) throws -> Void
+    ) throws -> FileInfo? {
+        guard !describes else { return try read(path, revision, check: check, into: sink) }
+        try BlobReader(store: store, cipher: cipher).stream(try file(path, revision), check: check, into: sink)
+        return nil
     }
 
     /// Refuses where contents of files would be needed that are not here; `completing` fetches them.
@@ -101,19 +116,24 @@ extension Vault {
     /// mode.
     ///
     /// A link is followed. What is no regular file is written into, as a shell's redirection would.
-    package func export(_ path: VaultPath, revision: String? = nil, to target: FilePath) throws -> FileInfo {
+    ///
+    /// * `describes`: Say what was written, which takes a hash of it.
+    @discardableResult
+    package func export(
+        _ path: VaultPath, revision: String? = nil, to target: FilePath, describes: Bool = false
+    ) throws -> FileInfo? {
         let place = try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
             try environment.fileSystem.outputPlace(target)
         }
         switch place {
-        case .file(let place, let mode): return try export(path, revision, replacing: place, mode)
-        case .stream(let place): return try export(path, revision, into: place)
+        case .file(let place, let mode): return try export(path, revision, replacing: place, mode, describes: describes)
+        case .stream(let place): return try export(path, revision, into: place, describes: describes)
         }
     }
 
     private func export(
-        _ path: VaultPath, _ revision: String?, replacing target: FilePath, _ mode: UInt32?
-    ) throws -> FileInfo {
+        _ path: VaultPath, _ revision: String?, replacing target: FilePath, _ mode: UInt32?, describes: Bool
+    ) throws -> FileInfo? {
         guard let name = target.lastComponent else {
             throw VaultError(.usage, "\(target.text) is not the name of a file", path: target.text)
         }
@@ -127,7 +147,7 @@ extension Vault {
             try folder.createFile(temporary, mode: mode == nil ? 0o666 : 0o600)
         }
         do {
-            let info = try read(path, revision: revision, check: .during) { chunk in
+            let info = try pass(path, revision, check: .during, describes: describes) { chunk in
                 try attempt("cannot write \(target.text)", path: target.text) { () throws(Errno) in
                     try file.write(chunk)
                 }
@@ -145,13 +165,15 @@ extension Vault {
     }
 
     /// Nothing can be taken back here, so every byte is checked before the first is written.
-    private func export(_ path: VaultPath, _ revision: String?, into target: FilePath) throws -> FileInfo {
+    private func export(
+        _ path: VaultPath, _ revision: String?, into target: FilePath, describes: Bool
+    ) throws -> FileInfo? {
         // Whoever reads at the other end is not disturbed for a file that is not there.
         _ = try file(path, revision)
         let stream = try attempt("cannot write to \(target.text)", path: target.text) { () throws(Errno) in
             try environment.fileSystem.openStream(target)
         }
-        return try read(path, revision: revision, check: .before) { chunk in
+        return try pass(path, revision, check: .before, describes: describes) { chunk in
             try attempt("cannot write to \(target.text)", path: target.text) { () throws(Errno) in
                 try stream.write(chunk)
             }

@@ -76,7 +76,7 @@ struct OtherGroundTests {
         // Where modes are refused all files have the same: that of a file just made for an export.
         _ = try folder.open().createFile(Array("out".utf8), mode: refusesModes ? 0o600 : 0o640)
         if refusesModes { faults.set(Lack.modes.fault) }
-        _ = try vault.export(path, to: target)
+        try vault.export(path, to: target)
         let status = try LinuxFileSystem().status(of: target, followLinks: false)
         #expect(status.size == 1)
         #expect(status.mode & 0o777 == (refusesModes ? 0o600 : 0o640))

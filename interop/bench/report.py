@@ -193,8 +193,8 @@ NOTES = """* Files are random bytes: 1 KB each over 100 folders, or one file of 
   where a server would. Opening a key is timed inside its process, without its start-up.
 * vaultctl's status, log and ls know the key already, as in every clone that holds it; clone and init derive it.
 * "Not durable" is the same binary with `fsync`, `fdatasync` and `syncfs` made to do nothing.
-* A checkout of one file is the `pull` of a commit that was fetched before. `cat -o` looks at the whole object before it
-  writes a byte.
+* A checkout of one file is the `pull` of a commit that was fetched before. Like `cat -o` it checks the object on the way
+  and names the file when all of it was sound.
 * The disk is a new file system each round where the bench may mount one (as root): syncing it waits for nobody else's
   files, and ext4 does not look for inodes among those deleted in the rounds before.
 * Over HTTP: a new server on loopback each round, its files in memory; both clients use it in turns, each with a vault

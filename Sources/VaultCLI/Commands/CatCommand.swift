@@ -46,8 +46,10 @@ enum CatCommand {
         }
         if let target {
             let file = try call.outputFile(target)
-            let info = try call.completing(vault) { try vault.export(paths[0], revision: revision, to: file) }
-            return call.isJSON ? try call.answer(FileAnswer(info: info, data: nil)) : .ok
+            let info = try call.completing(vault) {
+                try vault.export(paths[0], revision: revision, to: file, describes: call.isJSON)
+            }
+            return try info.map { try call.answer(FileAnswer(info: $0, data: nil)) } ?? .ok
         }
         if call.isJSON {
             var bytes: [UInt8] = []
@@ -61,7 +63,7 @@ enum CatCommand {
         }
         try call.completing(vault) { try vault.require(paths, revision: revision) }
         for path in paths {
-            _ = try vault.read(path, revision: revision) { part in
+            try vault.copy(path, revision: revision) { part in
                 try call.checkStop()
                 try call.output.write(bytes: part)
             }
