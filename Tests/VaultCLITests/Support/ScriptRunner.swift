@@ -218,7 +218,9 @@ final class ScriptRunner {
             case (UInt8(ascii: " "), nil):
                 if let done = word { words.append(done) }
                 word = nil
-            default: word = (word ?? []) + [byte]
+            default:
+                if word == nil { word = [] }
+                word?.append(byte)
             }
         }
         return words + (word.map { [$0] } ?? [])
