@@ -146,7 +146,7 @@ struct BackupWriter {
             return (folder, path)
         }
         let folder = try attempt("cannot make the folder of backups") { () throws(Errno) in
-            try vault.layout.vault.openDirectory("backups".bytes, creatingWith: 0o700)
+            try vault.layout.vault.openDirectory("backups".bytes, creatingWith: 0o700, durably: true)
         }
         let place = vault.rootPath.appending(component: ".sg_vault").appending(component: "backups")
         return (folder, place.appending(component: Self.fileName(vault.vaultID, options.label, now)))

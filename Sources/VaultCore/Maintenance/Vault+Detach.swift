@@ -39,6 +39,8 @@ extension Vault {
             try layout.root.rename(CloneLayout.vaultName, to: layout.root, as: aside, replacing: false)
             try layout.root.sync()
             try layout.root.removeTree(aside)
+            // The keys were in it: they are gone when this says so.
+            try layout.root.sync()
         }
         return DetachResult(directory: root, vaultID: vaultID, backup: backup)
     }
