@@ -61,9 +61,13 @@ package final class CloneLayout: Sendable {
     }
 
     /// Makes the folders of a new clone below `root`, under `newName`, and opens them.
-    static func make(in root: any Directory, path: FilePath) throws(VaultError) -> CloneLayout {
-        try attempt("cannot make the folders of the vault", path: path.text) { () throws(Errno) in
-            try root.createDirectory(newName, mode: 0o777)
+    ///
+    /// * `isMade`: Is set once there is a folder of that name which is ours: before, it is somebody else's.
+    static func make(in root: any Directory, path: FilePath, isMade: inout Bool) throws(VaultError) -> CloneLayout {
+        let failure = "cannot make the folders of the vault"
+        try attempt(failure, path: path.text) { () throws(Errno) in try root.createDirectory(newName, mode: 0o777) }
+        isMade = true
+        try attempt(failure, path: path.text) { () throws(Errno) in
             let vault = try root.openDirectory(newName)
             try vault.createDirectory("bare".bytes, mode: 0o777)
             try vault.createDirectory("local".bytes, mode: 0o777)
@@ -83,10 +87,6 @@ package final class CloneLayout: Sendable {
         return false
     }
 
-    /// The folder `local/vaultctl`, made when absent; nil when it can not be made (a read-only file system).
-    func ownFolder(create: Bool) throws(VaultError) -> (any Directory)? {
-        let name = "vaultctl".bytes
-        do throws(Errno) {
     /// Whether the vault's folder has a name in the clone.
     func isNamed(_ name: [UInt8]) throws(Errno) -> Bool {
         let own = try vault.status()
@@ -102,6 +102,10 @@ package final class CloneLayout: Sendable {
         return try parent.openDirectory(name, creatingWith: 0o700, durably: !isUnderConstruction)
     }
 
+    /// The folder `local/vaultctl`, made when absent; nil when it can not be made (a read-only file system).
+    func ownFolder(create: Bool) throws(VaultError) -> (any Directory)? {
+        let name = "vaultctl".bytes
+        do throws(Errno) {
             return try local.openDirectory(name)
         } catch .noSuchFile {
             guard create else { return nil }
