@@ -97,7 +97,8 @@ struct BackupWriter {
 
     func write(to path: FilePath?) throws -> BackupResult {
         let state = try vault.loadState()
-        if StashShelf(vault: vault).count > 0 { observer.warning("stashes are not in a backup") }
+        // Also where it can not be told whether there are any.
+        if (try? StashShelf(vault: vault).count()) != 0 { observer.warning("stashes are not in a backup") }
         if try !vault.pendingTags().isEmpty {
             observer.warning("that tags were made or deleted and not pushed yet is not in a backup")
         }
@@ -172,8 +173,8 @@ struct BackupWriter {
             observer.progress(Progress(phase: .copy, done: number, total: paths.count))
             let name = Self.memberName(path)
             try attempt("cannot copy \(PathQuoting.text(name))") { () throws(Errno) in
-                let folder = try vault.layout.vault.openDirectory(path: path.dropLast()) ?? vault.layout.vault
                 if let bytes = naming[path] { return try zip.add(name, bytes.span) }
+                let folder = try vault.layout.vault.openDirectory(path: path.dropLast()) ?? vault.layout.vault
                 try zip.add(name, from: try folder.openFile(path.last ?? []))
             }
             if case .stored(.object)? = BackupMember(name: name) { objects += 1 }
@@ -221,7 +222,6 @@ struct BackupWriter {
         }
     }
 
-    /// The path of every regular file below `bare`, one array of names each.
     /// What indexes and refs hold, by path; the refs that an index names are there before it.
     private func namingFiles() throws(VaultError) -> [[[UInt8]]: [UInt8]] {
         var found: [[[UInt8]]: [UInt8]] = [:]
@@ -250,6 +250,7 @@ struct BackupWriter {
 
     private static func memberName(_ path: [[UInt8]]) -> [UInt8] { Array(path.joined(separator: [UInt8(ascii: "/")])) }
 
+    /// The path of every regular file below `bare`, one array of names each.
     ///
     /// * `naming`: What names objects and was read before; what came since is left out.
     private func storedPaths(_ naming: [[[UInt8]]: [UInt8]]) throws(VaultError) -> [[[UInt8]]] {

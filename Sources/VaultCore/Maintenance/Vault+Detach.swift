@@ -16,7 +16,7 @@ extension Vault {
         let lock = try lock(settling: true)
         defer { withExtendedLifetime(lock.scratch) {} }
         try refuseDuringMerge()
-        guard StashShelf(vault: self).count == 0 else {
+        guard try StashShelf(vault: self).count() == 0 else {
             throw VaultError(.refused, "stashes would be lost", hint: "vaultctl stash pop, or stash drop")
         }
         guard try RekeyPlace.open(self) == nil else {

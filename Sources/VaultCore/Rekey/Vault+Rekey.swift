@@ -206,7 +206,7 @@ extension Vault {
                 hint: "use a full clone", path: root)
         }
         try refuseDuringMerge()
-        guard StashShelf(vault: self).count == 0 else {
+        guard try StashShelf(vault: self).count() == 0 else {
             throw VaultError(
                 .refused, "stashes are encrypted with the key that goes", hint: "vaultctl stash pop, or stash drop")
         }
