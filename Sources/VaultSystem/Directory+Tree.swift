@@ -61,7 +61,12 @@ extension Directory {
             guard error == .notSupported else { throw error }
         }
         let file = try createFile(name, mode: mode)
-        try removeFile(name)
+        do throws(Errno) {
+            try removeFile(name)
+        } catch {
+            // Whoever empties the folder meanwhile has done it.
+            if error != .noSuchFile { throw error }
+        }
         return file
     }
 
