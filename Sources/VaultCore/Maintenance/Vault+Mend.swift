@@ -122,6 +122,8 @@ extension Vault {
         let place = try layout.ownSubfolder("quarantine")
         try attempt("cannot set \(name) aside", path: name) { () throws(Errno) in
             try folder.rename(name.bytes, to: place, as: (newName ?? name).bytes, replacing: true)
+            // Where it went first: else a power cut could leave it nowhere.
+            try place.sync()
             try folder.sync()
         }
     }
