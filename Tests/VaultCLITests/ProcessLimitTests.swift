@@ -16,12 +16,12 @@ struct ProcessLimitTests {
         program = DebugBinary.path() ?? ""
     }
 
-    /// The leak check of AddressSanitizer needs files and threads itself.
-    private static let sanitizer = "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0"
+    /// The leak check of AddressSanitizer and whatever is loaded to watch the program need files and threads themselves.
+    private static let alone = "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 && unset LD_PRELOAD"
 
     private func shell(_ command: String) throws -> String {
         String(
-            decoding: try Shell.run("cd \(folder.path.text) && export HOME=$PWD \(Self.sanitizer) && { \(command); }"),
+            decoding: try Shell.run("cd \(folder.path.text) && export HOME=$PWD \(Self.alone) && { \(command); }"),
             as: UTF8.self)
     }
 
