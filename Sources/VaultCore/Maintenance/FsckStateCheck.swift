@@ -47,7 +47,7 @@ extension FsckOperation {
         try check { () throws(VaultError) in _ = try RemoteHeads.hasOthers(files) }
         try check { () throws(VaultError) in _ = try vault.mergeState() }
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
-        try check { () throws(VaultError) in _ = try vault.savedRemotes() }
+        try check { () throws(VaultError) in try vault.checkAddresses() }
         try check { () throws(VaultError) in _ = try files.readObject("push_state.json") }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
         for record in OwnRecord.all {
