@@ -17,11 +17,13 @@ extension Vault {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lockWithoutRecovery()
-        var mended = try await mendMutable(from: remote, lock.scratch)
+        var mended = try mendMisplaced(lock.scratch)
+        mended += try await mendMutable(from: remote, lock.scratch)
         mended.names += try restoreOwnRef(lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
-        mended += try mendSigningKey(lock.scratch)
+        // A new branch could not be recorded beside what a newer version wrote.
+        if (try? OwnRecord.requireWritable(layout)) != nil { mended += try mendSigningKey(lock.scratch) }
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought; none is fetched twice.
         var tried: Set<ObjectID> = []
@@ -47,7 +49,7 @@ extension Vault {
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let left = Set(report.unrepaired)
-        report.repaired = (mended.names + fetched.map(\.text)).filter { !left.contains($0) }.sorted()
+        report.repaired = Set(mended.names + fetched.map(\.text)).subtracting(left).sorted()
         report.notes += mended.notes
         return report
     }

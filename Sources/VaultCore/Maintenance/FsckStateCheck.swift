@@ -51,7 +51,7 @@ extension FsckOperation {
         try check { () throws(VaultError) in _ = try files.readObject("push_state.json") }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
         for record in OwnRecord.all {
-            if !record.isDurable, (try? record.isDamaged(files)) == true {
+            if !record.isDurable, !record.isMisplaced(files), (try? record.isDamaged(files)) == true {
                 notes.append("local/vaultctl/\(record.name) does not read, as after a power cut; nothing depends on it")
             } else {
                 try check { () throws(VaultError) in try record.check(files) }
