@@ -74,7 +74,8 @@ struct FsckOperation {
         // Found twice, where refs were read twice.
         report.broken = report.broken.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         report.unreadable = report.unreadable.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-        report.unrepaired = (report.missing + report.corrupt + report.broken + report.unreadable).map(\.id)
+        report.unrepaired = (report.missing + report.corrupt + report.broken + report.unreadable + report.newer)
+            .map(\.id)
         return report
     }
 

@@ -32,11 +32,16 @@ extension FsckOperation {
                     report.unreadable.append(finding(error.path ?? "local", .state, error.message))
                     return
                 }
-                guard error.code != .formatUnsupported else { throw error }
                 let id = error.path ?? "local"
                 if !report.broken.contains(where: { $0.id == id }) {
                     // What leads out where a repair of its own does not.
                     let other = error.hint.flatMap { $0 == "vaultctl fsck --repair" ? nil : "; \($0)" } ?? ""
+                if error.code == .formatUnsupported {
+                    if !report.newer.contains(where: { $0.id == id }) {
+                        report.newer.append(finding(id, .state, error.message))
+                    }
+                    return
+                }
                     report.broken.append(finding(id, .state, error.message + other))
                 }
             }
