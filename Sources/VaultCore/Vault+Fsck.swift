@@ -48,6 +48,11 @@ extension Vault {
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
+        let keys = try await mendKeys(report.missing + report.broken, from: remote, lock.scratch)
+        if !keys.names.isEmpty {
+            report = try FsckOperation(vault: self, options: options, observer: observer).run()
+        }
+        mended += keys
         let left = Set(report.unrepaired)
         report.repaired = Set(mended.names + fetched.map(\.text)).subtracting(left).sorted()
         report.notes += mended.notes
@@ -72,9 +77,11 @@ extension Vault {
         if let bad = report.signatures.bad.first {
             throw VaultError(.signatureBad, "the signature of commit \(bad.text) is bad", object: bad.text)
         }
-        guard let first = (report.missing + report.corrupt + report.broken + report.unreadable).first else { return }
+        // What was never to be had is no damage of what is made here.
+        let missing = report.missing.filter { $0.kind != .key }
+        guard let first = (missing + report.corrupt + report.broken + report.unreadable).first else { return }
         let code: VaultError.Code =
-            !report.missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
+            !missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
         throw VaultError(
             code, "the vault is not whole: \(first.kind.rawValue) \(first.id): \(first.detail)", object: first.id)
     }

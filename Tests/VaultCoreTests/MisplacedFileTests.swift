@@ -68,7 +68,7 @@ struct MisplacedFileTests {
     private static let names =
         [
             "config.json", "base_url", "remote_heads.json", "remotes.json", "pending_registration.json", "own ref",
-            "named ref", "index",
+            "named ref", "index", "key",
         ] + OwnRecord.all.map { "vaultctl/\($0.name)" }
 
     /// Those that only somebody who knows can give up.

@@ -14,8 +14,11 @@ extension FsckOperation {
                     }
                     continue
                 }
-                guard SignatureChecker.pem(bytes, cipher: vault.cipher) != nil else {
-                    report.broken.append(finding(key.text, .key, "the public key does not read"))
+                guard SignatureChecker.publicKey(bytes, cipher: vault.cipher) != nil else {
+                    let owner = branch.type == .clone ? "a clone" : "the branch '\(branch.name)'"
+                    report.broken.append(
+                        finding(
+                            key.text, .key, "the public key does not read: signatures of \(owner) can not be checked"))
                     continue
                 }
             } catch {
@@ -33,15 +36,15 @@ extension FsckOperation {
                     return
                 }
                 let id = error.path ?? "local"
-                if !report.broken.contains(where: { $0.id == id }) {
-                    // What leads out where a repair of its own does not.
-                    let other = error.hint.flatMap { $0 == "vaultctl fsck --repair" ? nil : "; \($0)" } ?? ""
                 if error.code == .formatUnsupported {
                     if !report.newer.contains(where: { $0.id == id }) {
                         report.newer.append(finding(id, .state, error.message))
                     }
                     return
                 }
+                if !report.broken.contains(where: { $0.id == id }) {
+                    // What leads out where a repair of its own does not.
+                    let other = error.hint.flatMap { $0 == "vaultctl fsck --repair" ? nil : "; \($0)" } ?? ""
                     report.broken.append(finding(id, .state, error.message + other))
                 }
             }
@@ -77,8 +80,7 @@ extension FsckOperation {
             return
         }
         guard let stored = try? vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext),
-            let pem = SignatureChecker.pem(stored, cipher: vault.cipher),
-            let known = try? P256PublicKey(pem: pem.span), known.pem != key.publicKey.pem
+            let known = SignatureChecker.publicKey(stored, cipher: vault.cipher), known.pem != key.publicKey.pem
         else { return }
         throw VaultError(
             .objectCorrupt, "local/\(id.text).pem is not the key of this clone's branch", path: "local/\(id.text).pem")
