@@ -130,6 +130,8 @@ extension Vault {
                 kept = "\(newName ?? name).\(number)"
             }
             try folder.rename(name.bytes, to: place, as: kept.bytes, replacing: true)
+            // Where it went first: else a power cut could leave it nowhere.
+            try place.sync()
             try folder.sync()
         }
     }
