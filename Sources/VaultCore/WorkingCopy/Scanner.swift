@@ -161,7 +161,10 @@ struct Scanner: Sendable {
         let isProtected = VaultPath.isProtectedSegment(name)
         if isProtected, !Self.isOtherSpelling(name) { return }
         let path = folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
-        if isProtected { return keep(path, .unsafeName, in: parent, &result) }
+        if isProtected {
+            if !parent.isIgnored { result.skipped.append(SkippedEntry(path: path, reason: .unsafeName)) }
+            return
+        }
         guard isUTF8(name) else {
             result.skipped.append(SkippedEntry(path: path, reason: .nameNotUTF8))
             return
