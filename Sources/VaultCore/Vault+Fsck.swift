@@ -17,11 +17,13 @@ extension Vault {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lockWithoutRecovery()
-        var mended = try await mendMutable(from: remote, lock.scratch)
+        var mended = try mendMisplaced(lock.scratch)
+        mended += try await mendMutable(from: remote, lock.scratch)
         mended.names += try restoreOwnRef(lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
-        mended += try mendSigningKey(lock.scratch)
+        // A new branch could not be recorded beside what a newer version wrote.
+        if (try? OwnRecord.requireWritable(layout)) != nil { mended += try mendSigningKey(lock.scratch) }
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought; none is fetched twice.
         var tried: Set<ObjectID> = []
@@ -46,8 +48,13 @@ extension Vault {
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
+        let keys = try await mendKeys(report.missing + report.broken, from: remote, lock.scratch)
+        if !keys.names.isEmpty {
+            report = try FsckOperation(vault: self, options: options, observer: observer).run()
+        }
+        mended += keys
         let left = Set(report.unrepaired)
-        report.repaired = (mended.names + fetched.map(\.text)).filter { !left.contains($0) }.sorted()
+        report.repaired = Set(mended.names + fetched.map(\.text)).subtracting(left).sorted()
         report.notes += mended.notes
         return report
     }
@@ -70,9 +77,11 @@ extension Vault {
         if let bad = report.signatures.bad.first {
             throw VaultError(.signatureBad, "the signature of commit \(bad.text) is bad", object: bad.text)
         }
-        guard let first = (report.missing + report.corrupt + report.broken + report.unreadable).first else { return }
+        // What was never to be had is no damage of what is made here.
+        let missing = report.missing.filter { $0.kind != .key }
+        guard let first = (missing + report.corrupt + report.broken + report.unreadable).first else { return }
         let code: VaultError.Code =
-            !report.missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
+            !missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
         throw VaultError(
             code, "the vault is not whole: \(first.kind.rawValue) \(first.id): \(first.detail)", object: first.id)
     }

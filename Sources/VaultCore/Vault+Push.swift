@@ -132,7 +132,7 @@ private struct PushOperation {
         try vault.enforcePolicy(of: state.index, graph, head: head, beyond: try held(snapshot.head))
         let plan = try plan(
             state, own, snapshot, graph, tags, head: head, ref: ref,
-            known: try await heldHead(snapshot, except: ref))
+            known: try await heldHead(snapshot, except: ref), lock.scratch)
         if options.dryRun {
             return result(
                 snapshot.isAbsent ? .created : .pushed, state, old: snapshot.head, new: head, plan, tags: tags)
@@ -263,7 +263,8 @@ private struct PushOperation {
 
     private func plan(
         _ state: CloneState, _ own: BranchRecord, _ snapshot: RemoteSnapshot, _ graph: CommitGraph,
-        _ tags: TagPublication, head: ObjectID, ref: RefID, known: ObjectID?
+        _ tags: TagPublication, head: ObjectID, ref: RefID, known: ObjectID?,
+        _ scratch: ScratchArea
     ) throws -> PublishPlan {
         let remoteHead = try held(snapshot.head) ?? known
         let commits = try graph.exclusive(head, not: remoteHead).sorted()
@@ -294,7 +295,7 @@ private struct PushOperation {
             if let key = try graph.commit(id).authorKeyID.flatMap({ try? KeyID($0) }) { signers.insert(key) }
         }
         if !isRegistered { signers.formUnion(tags.index.branches.compactMap(\.publicKeyID)) }
-        plan.keys = try keys(signers, missingFrom: snapshot.index)
+        plan.keys = try keys(signers, missingFrom: snapshot.index, options.dryRun ? nil : scratch)
         if !isRegistered {
             if !options.branchOnly, let bytes = try vault.refs.bytes(of: .ref(own.headRefID)) {
                 plan.cloneRef = (own.headRefID, bytes)
@@ -326,12 +327,13 @@ private struct PushOperation {
     }
 
     /// Stored public keys that the remote's index does not list.
-    private func keys(_ ids: Set<KeyID>, missingFrom remote: BranchIndex?) throws -> [(id: KeyID, bytes: [UInt8])] {
+    private func keys(
+        _ ids: Set<KeyID>, missingFrom remote: BranchIndex?, _ scratch: ScratchArea?
+    ) throws -> [(id: KeyID, bytes: [UInt8])] {
         let known = Set((remote?.branches ?? []).compactMap(\.publicKeyID))
         var result: [(id: KeyID, bytes: [UInt8])] = []
         for id in ids.subtracting(known).sorted(by: { $0.text < $1.text }) {
-            guard let bytes = try vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { continue }
-            result.append((id, bytes))
+            if let bytes = try vault.publishableKey(id, scratch) { result.append((id, bytes)) }
         }
         return result
     }

@@ -20,9 +20,7 @@ extension Vault {
     func baseURL() throws(VaultError) -> String? {
         var bytes = try files.read("base_url", limit: 8192)
         if bytes == nil {
-            bytes = try attempt("cannot read base_url") { () throws(Errno) in
-                try layout.vault.contents("base_url", limit: 8192)
-            }
+            bytes = try layout.vault.stored("base_url", as: "base_url", limit: 8192)
         }
         guard let bytes else { return nil }
         let text = String(decoding: bytes, as: UTF8.self)

@@ -65,6 +65,7 @@ public final class Vault: Sendable {
     ///   own work; other verbs go on without it.
     func lock(settling: Bool = false) throws -> CloneLock {
         let lock = try lockWithoutRecovery()
+        try OwnRecord.requireWritable(layout)
         if case .stuck(let reason) = try recover(lock), settling { throw Self.unsettled(reason) }
         return lock
     }
@@ -92,7 +93,9 @@ public final class Vault: Sendable {
 
     private func lockWhereWritable() throws -> CloneLock? {
         do {
-            return try lock()
+            let lock = try lockWithoutRecovery()
+            _ = try recover(lock)
+            return lock
         } catch let error as VaultError where error.code == .readOnlyFilesystem || error.code == .permissionDenied {
             return nil
         }

@@ -229,6 +229,17 @@ package struct RemoteConformance {
             await #expect(throws: VaultError(.objectCorrupt, "")) { try await apply([.key(key, other)]) }
         }
         #expect(try await read(.key(key)) == .content([1, 2]))
+        // A damaged one is replaced where it still is what was seen; an empty file is one too.
+        let target = SwapTarget.key(key)
+        #expect(
+            try await apply([.swap(target, expected: .bytes([9]), new: [3])])
+                == .conflict(position: 0, current: [1, 2]))
+        #expect(try await apply([.swap(target, expected: .bytes([1, 2]), new: [3])]) == .applied)
+        #expect(try await read(.key(key)) == .content([3]))
+        let empty = try KeyID("key-rnd-imm-cccccccccccccccc")
+        #expect(try await apply([.key(empty, [])]) == .applied)
+        #expect(try await apply([.swap(.key(empty), expected: .bytes([]), new: [4])]) == .applied)
+        #expect(try await read(.key(empty)) == .content([4]))
     }
 
     private func manyFilesAreDeliveredOnceEach() async throws {

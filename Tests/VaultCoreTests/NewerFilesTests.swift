@@ -82,6 +82,30 @@ struct NewerFilesTests {
         #expect(try files()[name] == Array(content.utf8))
     }
 
+    @Test("no verb changes anything beside a record that it could not write", arguments: OwnRecord.all.map(\.name))
+    func nothingIsChanged(name: String) async throws {
+        let before = try scene.open("a").status().head
+        let content = "{\"v\":99,\"future\":1}"
+        try scene.put(content, at: ".sg_vault/local/vaultctl/\(name)", in: "a")
+        for _ in 0..<2 {
+            for (verb, error) in try await verbs() {
+                #expect(error.code == .formatUnsupported, "\(verb): \(error)")
+                #expect(error.message.contains("local/vaultctl/\(name)"), "\(verb): \(error)")
+            }
+            // The settings are written by `config` alone, and read by those that need one.
+            if name == CloneSettings.fileName { continue }
+            for verb in [
+                { _ = try scene.open("a").reset(to: "HEAD~1") }, { _ = try scene.open("a").undo() },
+                { _ = try scene.open("a").revert("HEAD") }, { _ = try scene.open("a").createBranch("topic") },
+            ] as [() throws -> Void] {
+                #expect(throws: VaultError(.formatUnsupported, "")) { try verb() }
+            }
+        }
+        #expect(try files()[name] == Array(content.utf8))
+        let vault = try scene.open("a")
+        #expect(try vault.refs.commit(of: vault.loadState().headRef) == before)
+    }
+
     @Test(
         "what only saves time or a look is refused by its name or made anew",
         arguments: ["seen.json", "own-head.json", "stat-cache", "derived-keys"])
@@ -92,7 +116,12 @@ struct NewerFilesTests {
                 #expect(error.code == .formatUnsupported, "\(verb): \(error)")
                 #expect(error.message.contains("local/vaultctl/\(name)"), "\(verb): \(error)")
             }
-            #expect(try scene.open("a").status().head != nil)
+            if name == "seen.json", content.hasPrefix("{") {
+                // It is not written over, and what it says of the remote is not guessed.
+                #expect(throws: VaultError(.formatUnsupported, "")) { try scene.open("a").status() }
+            } else {
+                #expect(try scene.open("a").status().head != nil)
+            }
             #expect(try scene.committedFiles(scene.open("a"))["one.txt"] == Array("one".utf8))
         }
     }

@@ -64,11 +64,20 @@ struct OwnRecordTests {
         #expect(try await setting.open("a").push(to: try setting.remote()).new == head)
     }
 
-    @Test(arguments: OwnRecord.all.map(\.name))
-    func `one of a newer version is refused by name`(name: String) async throws {
-        try overwrite(try own(), name, "{\"v\":2}")
-        let error = await #expect(throws: VaultError.self) { _ = try await setting.open("a").fsck() }
-        #expect(error?.code == .formatUnsupported && error?.message.contains("local/vaultctl/\(name)") == true)
+    @Test(arguments: OwnRecord.all.map(\.name), [false, true])
+    func `one of a newer version is told by name, beside all else, and left alone`(
+        name: String, repairs: Bool
+    ) async throws {
+        let blob = try #require(try setting.open("a").list().first?.objectID)
+        try first.layout.data.removeFile(Array(blob.text.utf8))
+        try overwrite(try own(), name, "{\"v\":2,\"more\":[]}")
+        let remote = try setting.remote()
+        let report = try await setting.open("a").fsck(FsckOptions(repair: repairs), repairFrom: remote)
+        #expect(report.newer.map(\.id) == ["local/vaultctl/\(name)"])
+        #expect(report.newer.first?.detail.contains("newer") == true && !report.isClean)
+        #expect(report.isDamaged == !repairs && report.missing.map(\.id) == (repairs ? [] : [blob.text]))
+        #expect(report.repaired == (repairs ? [blob.text] : []))
+        #expect(try own().contents(name, limit: 100) == Array("{\"v\":2,\"more\":[]}".utf8))
     }
 
     @Test(arguments: [true, false])

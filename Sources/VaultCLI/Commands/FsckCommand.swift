@@ -22,6 +22,7 @@ enum FsckCommand {
         exits: [
             .init(.ok, "clean, or fully repaired"), .init(.notFound), .init(.auth), .init(.network, "with --repair"),
             .init(.integrity, "damage was found"), .init(.io, "files could not be read"),
+            .init(.unsupported, "records are of a newer version"),
         ],
         examples: [
             .init("vaultctl fsck", "Checks everything."),
@@ -32,7 +33,7 @@ enum FsckCommand {
             "vaultctl/fsck/1",
             "checked{objects,bytes,commits,trees,blobs}, missing[{id,type,referenced_by,path}], "
                 + "corrupt[{id,type,referenced_by,path,detail}], broken[{id,type,referenced_by,path,detail}], "
-                + "unreadable[{id,type,referenced_by,path,detail}], dangling, "
+                + "unreadable[{id,type,referenced_by,path,detail}], newer[{id,type,referenced_by,path,detail}], dangling, "
                 + "signatures{verified,bad[],unsigned,no_key}, tags{verified,bad[],unsigned,no_key,missing}, repaired[], "
                 + "unrepaired[], notes[], absent"),
         changes: true,
@@ -51,7 +52,9 @@ enum FsckCommand {
         }
         let report = try await vault.fsck(options, repairFrom: remote, observer: observer)
         return try call.answer(
-            FsckAnswer(report: report), exit: report.isClean ? .ok : report.isDamaged ? .integrity : .io)
+            FsckAnswer(report: report),
+            exit: report.isClean
+                ? .ok : report.isDamaged ? .integrity : report.newer.isEmpty ? .io : .unsupported)
     }
 
     /// The place to repair from; nil where this vault records none, and the clone is mended from itself.
@@ -90,6 +93,7 @@ private struct FsckAnswer: Rendered {
         try findings(report.corrupt, "corrupt", text)
         try findings(report.broken, "broken", text)
         try findings(report.unreadable, "unreadable", text)
+        try findings(report.newer, "newer", text)
         for commit in signatures.bad { try text.line("bad signature: \(commit.text)") }
         for tag in report.badTags { try text.line("bad tag: \(TextSafety.line(tag))") }
         if report.dangling > 0 { try text.line("Unreachable: \(text.counted(report.dangling, "object"))") }
@@ -99,7 +103,13 @@ private struct FsckAnswer: Rendered {
         }
         if report.absent > 0 { try text.line("Left at the remote: \(text.counted(report.absent, "object"))") }
         for note in report.notes { try text.line("note: \(TextSafety.line(note))") }
-        try text.line(report.isClean ? "Clean" : report.isDamaged ? "Damage found" : "Not everything could be read")
+        try text.line(
+            report.isClean
+                ? "Clean"
+                : report.isDamaged
+                    ? "Damage found"
+                    : report.newer.isEmpty
+                        ? "Not everything could be read" : "Records of a newer version were left alone")
     }
 
     private func findings(_ findings: [FsckReport.Finding], _ title: String, _ text: TextRenderer) throws {
@@ -128,6 +138,7 @@ private struct FsckAnswer: Rendered {
             "corrupt": list(report.corrupt, detailed: true),
             "broken": list(report.broken, detailed: true),
             "unreadable": list(report.unreadable, detailed: true),
+            "newer": list(report.newer, detailed: true),
             "dangling": .count(report.dangling),
             "signatures": .record([
                 "verified": .count(signatures.verified),

@@ -18,7 +18,7 @@ enum InfoCommand {
         action: .local { call in
             let vault = try VaultPlace.open(call)
             let info = try vault.info()
-            let server = try info.server.map { try ServerAddress.recorded($0, root: vault.rootPath) }
+            let server = try info.server.map { try ServerAddress.recorded($0) }
             return try call.answer(InfoAnswer(info: info, root: vault.rootPath, server: server))
         })
 }

@@ -98,7 +98,7 @@ enum RekeyCommand {
         let result = try await vault.finishRekey(
             publishingTo: { pending in
                 guard let server = pending.newServer else { return nil }
-                let address = try ServerAddress.recorded(server, root: vault.rootPath)
+                let address = try ServerAddress.recorded(server)
                 return try RemoteOpener.open(address, vaultID: pending.newVaultID, call: call, vault: vault)
             }, observer: observer)
         return try await afterwards(vault, result, nil, key, call)
@@ -108,7 +108,7 @@ enum RekeyCommand {
     private static func target(_ call: Call, _ vault: Vault) throws -> ServerAddress? {
         guard let text = try call.text(to) else {
             guard let recorded = try vault.recordedServer() else { return nil }
-            let address = try ServerAddress.recorded(recorded, root: vault.rootPath)
+            let address = try ServerAddress.recorded(recorded)
             if case .folder = address.place {
                 throw VaultError(
                     .refused, "the folder \(TextSafety.line(recorded)) belongs to the old vault alone",
@@ -147,7 +147,7 @@ enum RekeyCommand {
             do {
                 let destroyed = try await now.destroyReplaced { pending in
                     guard let server = pending.oldServer else { return nil }
-                    let address = try ServerAddress.recorded(server, root: now.rootPath)
+                    let address = try ServerAddress.recorded(server)
                     return try RemoteOpener.open(address, vaultID: pending.oldVaultID, call: call, vault: now)
                 }
                 answer.oldDestroyed = true

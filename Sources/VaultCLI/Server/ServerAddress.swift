@@ -26,9 +26,18 @@ struct ServerAddress: Sendable, Equatable {
         return try folder(FilePath(text).lexicalAbsolute(from: directory))
     }
 
-    /// Reads what a clone records; there a plain word is a folder too.
-    static func recorded(_ text: String, root: FilePath) throws -> ServerAddress {
-        text.contains("://") ? try url(text) : try folder(FilePath(text).lexicalAbsolute(from: root))
+    /// Reads what a clone records.
+    ///
+    /// - Throws: `objectCorrupt` for what is neither a URL nor an absolute path.
+    static func recorded(_ text: String) throws -> ServerAddress {
+        guard Vault.isAddress(text) else {
+            throw VaultError(
+                .objectCorrupt,
+                "the server that this clone records is neither a URL nor an absolute path: "
+                    + TextSafety.quoted(Array(text.utf8)),
+                hint: "vaultctl remote set-url NAME URL; vaultctl remote list has the name")
+        }
+        return text.contains("://") ? try url(text) : try folder(FilePath(text).lexicalAbsolute(from: "/"))
     }
 
     private static func url(_ text: String) throws -> ServerAddress {

@@ -15,10 +15,10 @@ enum ServerChoice {
     private static func named(_ call: Call, _ vault: Vault) throws -> ServerAddress {
         if let given = try given(call) { return given }
         if let name = try call.text(GlobalOptions.remote) {
-            return try ServerAddress.recorded(try RemoteNames.record(name, of: vault).url, root: vault.rootPath)
+            return try ServerAddress.recorded(try RemoteNames.record(name, of: vault).url)
         }
         if let recorded = try vault.recordedServer() {
-            return try ServerAddress.recorded(recorded, root: vault.rootPath)
+            return try ServerAddress.recorded(recorded)
         }
         if call.surroundings.filled("SGIT_DEFAULT_BASE_URL") != nil {
             throw VaultError(

@@ -4,8 +4,9 @@ internal import VaultSystem
 
 /// Where the folder of a server lies, compared with the clone that talks to it.
 enum ServerPlace {
-    /// Refuses a folder that is the clone itself or lies in the store of a vault: a clone that publishes to itself
-    /// finds everything there already, and what is put into a store is in the way of its vault.
+    /// Refuses a folder that is the clone itself or in it, or lies in the store of a vault: a clone that publishes to
+    /// itself finds everything there already, a folder among its files would be committed, and what is put into a store is
+    /// in the way of its vault.
     ///
     /// * `own`: The clone, which need not exist yet, without links on the way.
     /// - Throws: `refused`.
@@ -20,6 +21,11 @@ enum ServerPlace {
         guard !place.parent.components.contains(NewVaultPlace.store) else {
             throw VaultError(
                 .refused, "the server \(typed.text) lies in .sg_vault, which belongs to a vault alone",
+                hint: "--server URL names another", path: typed.text)
+        }
+        guard !place.components.starts(with: own.components) else {
+            throw VaultError(
+                .refused, "the server \(typed.text) lies in the working copy \(own.text)",
                 hint: "--server URL names another", path: typed.text)
         }
     }

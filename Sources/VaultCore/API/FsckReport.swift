@@ -99,6 +99,8 @@ public struct FsckReport: Sendable {
     public var broken: [Finding]
     /// Files that the system does not let be read: nothing is known of what they hold.
     public var unreadable: [Finding] = []
+    /// Records of this clone that a newer version wrote: they are left as they are.
+    public var newer: [Finding] = []
     /// Objects held that nothing reaches.
     public var dangling: Int
     /// Contents and folders that a partial clone leaves at the remote.
@@ -116,9 +118,10 @@ public struct FsckReport: Sendable {
     /// What is still wrong.
     public var unrepaired: [String]
 
-    /// True when damage was found that is not repaired, and not merely files that could not be read.
+    /// True when damage was found that is not repaired, and not merely files that could not be read or are of a newer
+    /// version.
     public var isDamaged: Bool {
-        !signatures.bad.isEmpty || !badTags.isEmpty || unrepaired.count > unreadable.count
+        !signatures.bad.isEmpty || !badTags.isEmpty || unrepaired.count > unreadable.count + newer.count
     }
 
     /// True when nothing is wrong, or everything wrong was repaired.

@@ -36,9 +36,13 @@ final class SignatureChecker: Sendable {
     }
 
     private func load(_ id: KeyID) -> P256PublicKey? {
-        guard let bytes = try? refs.bytes(of: .key(id), limit: Limits.keyPlaintext),
-            let pem = Self.pem(bytes, cipher: cipher)
-        else { return nil }
+        guard let bytes = try? refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { return nil }
+        return Self.publicKey(bytes, cipher: cipher)
+    }
+
+    /// The key in a stored key object; nil when it is not a public key of this vault.
+    static func publicKey(_ stored: [UInt8], cipher: VaultCipher) -> P256PublicKey? {
+        guard let pem = pem(stored, cipher: cipher) else { return nil }
         return try? P256PublicKey(pem: pem.span)
     }
 

@@ -74,7 +74,8 @@ struct FsckOperation {
         // Found twice, where refs were read twice.
         report.broken = report.broken.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         report.unreadable = report.unreadable.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-        report.unrepaired = (report.missing + report.corrupt + report.broken + report.unreadable).map(\.id)
+        report.unrepaired = (report.missing + report.corrupt + report.broken + report.unreadable + report.newer)
+            .map(\.id)
         return report
     }
 
@@ -217,18 +218,30 @@ struct FsckOperation {
         _ commits: [ObjectID], _ graph: CommitGraph, _ index: BranchIndex, _ report: inout FsckReport
     ) throws {
         let checker = SignatureChecker(refs: vault.refs, cipher: vault.cipher, index: index)
-        let statuses = try vault.environment.pool.map(count: commits.count) {
-            checker.status(of: try graph.commit(commits[$0]))
+        let statuses = try vault.environment.pool.map(count: commits.count) { position in
+            let commit = try graph.commit(commits[position])
+            return (checker.status(of: commit), checker.keyID(of: commit))
         }
-        for (id, status) in zip(commits, statuses) {
+        var lacking: [KeyID: Int] = [:]
+        for (id, (status, key)) in zip(commits, statuses) {
             switch status {
             case .verified: report.signatures.verified += 1
             case .unsigned: report.signatures.unsigned += 1
-            case .noKey, .missing: report.signatures.noKey += 1
+            case .noKey, .missing:
+                report.signatures.noKey += 1
+                if let key { lacking[key, default: 0] += 1 }
             case .bad: report.signatures.bad.append(id)
             }
         }
         report.signatures.bad.sort()
+        // That of a branch that is in no index came with its commits, or never.
+        let listed = Set(index.branches.compactMap(\.publicKeyID))
+        let told = Set((report.broken + report.unreadable).map(\.id))
+        for (key, count) in lacking where listed.contains(key) && !told.contains(key.text) {
+            let commits = count == 1 ? "of one commit" : "of \(count) commits"
+            report.missing.append(
+                finding(key.text, .key, "the public key is not here: the signatures \(commits) can not be checked"))
+        }
     }
 
     private func verify(

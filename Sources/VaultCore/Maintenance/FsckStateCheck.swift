@@ -14,8 +14,11 @@ extension FsckOperation {
                     }
                     continue
                 }
-                guard SignatureChecker.pem(bytes, cipher: vault.cipher) != nil else {
-                    report.broken.append(finding(key.text, .key, "the public key does not read"))
+                guard SignatureChecker.publicKey(bytes, cipher: vault.cipher) != nil else {
+                    let owner = branch.type == .clone ? "a clone" : "the branch '\(branch.name)'"
+                    report.broken.append(
+                        finding(
+                            key.text, .key, "the public key does not read: signatures of \(owner) can not be checked"))
                     continue
                 }
             } catch {
@@ -32,8 +35,13 @@ extension FsckOperation {
                     report.unreadable.append(finding(error.path ?? "local", .state, error.message))
                     return
                 }
-                guard error.code != .formatUnsupported else { throw error }
                 let id = error.path ?? "local"
+                if error.code == .formatUnsupported {
+                    if !report.newer.contains(where: { $0.id == id }) {
+                        report.newer.append(finding(id, .state, error.message))
+                    }
+                    return
+                }
                 if !report.broken.contains(where: { $0.id == id }) {
                     // What leads out where a repair of its own does not.
                     let other = error.hint.flatMap { $0 == "vaultctl fsck --repair" ? nil : "; \($0)" } ?? ""
@@ -47,11 +55,11 @@ extension FsckOperation {
         try check { () throws(VaultError) in _ = try RemoteHeads.hasOthers(files) }
         try check { () throws(VaultError) in _ = try vault.mergeState() }
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
-        try check { () throws(VaultError) in _ = try vault.savedRemotes() }
+        try check { () throws(VaultError) in try vault.checkAddresses() }
         try check { () throws(VaultError) in _ = try files.readObject("push_state.json") }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
         for record in OwnRecord.all {
-            if !record.isDurable, (try? record.isDamaged(files)) == true {
+            if !record.isDurable, !record.isMisplaced(files), (try? record.isDamaged(files)) == true {
                 notes.append("local/vaultctl/\(record.name) does not read, as after a power cut; nothing depends on it")
             } else {
                 try check { () throws(VaultError) in try record.check(files) }
@@ -72,8 +80,7 @@ extension FsckOperation {
             return
         }
         guard let stored = try? vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext),
-            let pem = SignatureChecker.pem(stored, cipher: vault.cipher),
-            let known = try? P256PublicKey(pem: pem.span), known.pem != key.publicKey.pem
+            let known = SignatureChecker.publicKey(stored, cipher: vault.cipher), known.pem != key.publicKey.pem
         else { return }
         throw VaultError(
             .objectCorrupt, "local/\(id.text).pem is not the key of this clone's branch", path: "local/\(id.text).pem")

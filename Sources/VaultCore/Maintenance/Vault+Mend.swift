@@ -121,7 +121,15 @@ extension Vault {
     func setAside(_ name: String, in folder: any Directory, as newName: String? = nil) throws(VaultError) {
         let place = try layout.ownSubfolder("quarantine")
         try attempt("cannot set \(name) aside", path: name) { () throws(Errno) in
-            try folder.rename(name.bytes, to: place, as: (newName ?? name).bytes, replacing: true)
+            let isFile = try folder.status(of: name.bytes).kind == .regular
+            var kept = newName ?? name
+            var number = 1
+            // A file takes the place of one that was set aside before; a folder can not, and is not to be replaced.
+            while let there = try place.statusIfPresent(of: kept.bytes), !isFile || there.kind != .regular {
+                number += 1
+                kept = "\(newName ?? name).\(number)"
+            }
+            try folder.rename(name.bytes, to: place, as: kept.bytes, replacing: true)
             // Where it went first: else a power cut could leave it nowhere.
             try place.sync()
             try folder.sync()

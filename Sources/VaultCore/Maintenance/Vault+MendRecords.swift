@@ -28,11 +28,16 @@ extension Vault {
         let meanings = [
             ("pending_registration.json", "the next push registers this clone's branch again"),
             ("push_state.json", "an interrupted push of the reference begins anew"),
+            ("base_url", Self.lostServer),
             ("remotes.json", "its remotes have to be saved again: vaultctl remote add"),
         ]
         for (name, meaning) in meanings {
             do throws(VaultError) {
-                if name == "remotes.json" { _ = try savedRemotes() } else { _ = try files.readObject(name) }
+                switch name {
+                case "base_url": try checkServerAddress()
+                case "remotes.json": _ = try savedRemotes()
+                default: _ = try files.readObject(name)
+                }
                 continue
             } catch {
                 if error.isUnreadable { continue }

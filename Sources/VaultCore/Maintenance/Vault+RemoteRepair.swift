@@ -1,14 +1,17 @@
+internal import VaultCrypto
 internal import VaultFormat
 internal import VaultSystem
 
 extension Vault {
-    /// Asks a remote which objects and keys it has and puts back those that its branches reach and that it lost.
+    /// Asks a remote which objects and keys it has and puts back those that its branches reach and that it lost, and
+    /// public keys that do not read there.
     ///
-    /// No ref moves. A push does not do that: what the remote's own head reaches counts as being there.
+    /// This clone's own key comes from its private half, others from the copy here where that reads. No ref moves. A push
+    /// does not do that: what the remote's own head reaches counts as being there.
     ///
     /// - Throws: `remoteNotFound` when there is no vault, `remoteMoved` when this clone lacks a head of the remote,
     ///   `objectMissing` when this clone is whole and lacks an object all the same, `objectCorrupt` for a damaged one
-    ///   here, `serverError` when the remote does not list afterwards what it was sent, or what the remote throws.
+    ///   here and for a key that does not read there and is not here, `serverError` when the remote does not list afterwards what it was sent, or what the remote throws.
     public func repairRemote(
         _ remote: any Remote, observer: any Observer = SilentObserver()
     ) async throws -> RemoteRepair {
@@ -18,7 +21,8 @@ extension Vault {
         defer { withExtendedLifetime(lock.scratch) {} }
         let state = try loadState()
         let repair = RemoteRepairing(
-            vault: self, state: state, remote: remote, authorization: authorization, observer: observer)
+            vault: self, state: state, remote: remote, authorization: authorization, scratch: lock.scratch,
+            observer: observer)
         return try await repair.run()
     }
 }
@@ -28,6 +32,7 @@ private struct RemoteRepairing {
     let state: CloneState
     let remote: any Remote
     let authorization: WriteAuthorization
+    let scratch: ScratchArea
     let observer: any Observer
 
     func run() async throws -> RemoteRepair {
@@ -60,8 +65,13 @@ private struct RemoteRepairing {
         }
         var keyBytes: [(id: KeyID, bytes: [UInt8])] = []
         for id in lost.keys.sorted(by: { $0.text < $1.text }) {
-            guard let bytes = try vault.refs.bytes(of: .key(id), limit: Limits.keyPlaintext) else { continue }
+            guard let bytes = try vault.publishableKey(id, scratch) else { continue }
             keyBytes.append((id, bytes))
+            result.bytes += Int64(bytes.count)
+        }
+        let damaged = try await damagedKeys(among: keys.subtracting(lost.keys))
+        for (id, bytes) in try await replace(damaged) {
+            result.restored.append(id.text)
             result.bytes += Int64(bytes.count)
         }
         guard !sources.isEmpty || !keyBytes.isEmpty else { return result }
@@ -74,7 +84,7 @@ private struct RemoteRepairing {
                 .serverError, "\(remote.location) took what it lacked and does not list it",
                 object: left.objects.min()?.text)
         }
-        result.restored = (sources.map(\.id.text) + keyBytes.map(\.id.text)).sorted()
+        result.restored = (result.restored + sources.map(\.id.text) + keyBytes.map(\.id.text)).sorted()
         return result
     }
 
@@ -89,6 +99,51 @@ private struct RemoteRepairing {
                 object: head.text)
         }
         return heads
+    }
+
+    /// Keys that do not read there, or of this clone's own are others than their private halves tell, with what is there.
+    private func damagedKeys(among ids: Set<KeyID>) async throws -> [(id: KeyID, there: [UInt8])] {
+        let found = try await remote.readAll(ids.sorted { $0.text < $1.text }.map { .key($0) })
+        var damaged: [(id: KeyID, there: [UInt8])] = []
+        for id in ids.sorted(by: { $0.text < $1.text }) {
+            switch found[.key(id)] {
+            case .content(let bytes):
+                let own = (try? vault.privateKey(id)) ?? nil
+                let known = SignatureChecker.publicKey(bytes, cipher: vault.cipher)
+                if let known, own == nil || own?.publicKey.pem == known.pem { continue }
+                damaged.append((id, bytes))
+            case .large:
+                throw VaultError(
+                    .objectCorrupt,
+                    "what stands under the public key \(id.text) at \(remote.location) is far too large",
+                    object: id.text)
+            case .absent, nil: continue
+            }
+        }
+        return damaged
+    }
+
+    /// Replaces keys that do not read there, each on the condition that it still holds what was found.
+    private func replace(_ damaged: [(id: KeyID, there: [UInt8])]) async throws -> [(id: KeyID, bytes: [UInt8])] {
+        var replaced: [(id: KeyID, bytes: [UInt8])] = []
+        for (id, there) in damaged {
+            guard let bytes = try vault.publishableKey(id, scratch) else {
+                throw VaultError(
+                    .objectCorrupt,
+                    "the public key \(id.text) does not read at \(remote.location), and is not here either",
+                    hint: "push --repair from the clone that signs with it", object: id.text)
+            }
+            let batch = try WriteBatch([.swap(.key(id), expected: .bytes(there), new: bytes)])
+            guard case .applied = try await remote.apply(batch, authorization: authorization),
+                case .content(bytes)? = try await remote.readAll([.key(id)])[.key(id)]
+            else {
+                throw VaultError(
+                    .serverError, "\(remote.location) did not keep the public key \(id.text) that it was sent",
+                    object: id.text)
+            }
+            replaced.append((id, bytes))
+        }
+        return replaced
     }
 
     private func lacking(

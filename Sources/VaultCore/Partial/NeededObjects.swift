@@ -41,7 +41,9 @@ struct NeededObjects {
             }
         } catch {
             // What is missing or damaged on the way is found, and told, by the walk through history.
-            guard [.objectMissing, .objectCorrupt, .decryptFailed, .unsafePath].contains(error.code) else {
+            guard
+                [.objectMissing, .objectCorrupt, .decryptFailed, .unsafePath, .formatUnsupported].contains(error.code)
+            else {
                 throw error
             }
         }

@@ -17,7 +17,8 @@ package final class CloneLayout: Sendable {
     /// What the folder of the vault was called when it was opened.
     private let name: [UInt8]
 
-    static let vaultName = ".sg_vault".bytes
+    static let vaultText = ".sg_vault"
+    static let vaultName = vaultText.bytes
     /// The name of a vault folder that is not complete yet.
     static let newText = ".sg_vault_new"
     static let newName = newText.bytes

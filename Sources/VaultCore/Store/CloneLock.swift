@@ -23,13 +23,14 @@ struct CloneLock: ~Copyable, Sendable {
         let file = try attempt("cannot open the clone lock", path: layout.rootPath.text) { () throws(Errno) in
             try own.openForAppending("lock".bytes, mode: 0o600)
         }
-        var wait = LockWait(environment, seconds: timeout, for: "the lock of the clone (\(holder(own)))")
+        var wait = LockWait(
+            environment, seconds: timeout, for: "the lock of the clone (\(holder(own, environment.clock)))")
         while true {
             let taken = try attempt("cannot take the clone lock") { () throws(Errno) in try file.lock(wait: false) }
             if taken { break }
             guard try wait.pause(milliseconds: 10) else {
                 throw VaultError(
-                    .locked, "another command is changing this clone (\(holder(own)))",
+                    .locked, "another command is changing this clone (\(holder(own, environment.clock)))",
                     hint: "wait for it, or raise --lock-timeout", path: layout.rootPath.text)
             }
         }
@@ -59,9 +60,15 @@ struct CloneLock: ~Copyable, Sendable {
         }
     }
 
-    private static func holder(_ own: any Directory) -> String {
+    private static func holder(_ own: any Directory, _ clock: any Clock) -> String {
         guard let bytes = try? own.contents("lock", limit: 4096), !bytes.isEmpty else { return "holder unknown" }
-        return String(decoding: bytes.filter { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
+        let text = String(decoding: bytes.filter { $0 >= 0x20 && $0 < 0x7F }, as: UTF8.self)
+        let words = text.split(separator: " ")
+        guard words.count > 3, words.suffix(3).first == "since", words.last == "ms",
+            let since = Int64(words[words.count - 2])
+        else { return text }
+        let seconds = max(0, (clock.nowMs &- since) / 1000)
+        return words.dropLast(3).joined(separator: " ") + " for \(seconds) s"
     }
 
     /// The text is for people only; failing to write it harms nothing.

@@ -155,13 +155,20 @@ extension Vault {
 
     /// The private key that signs this clone's commits, or nil when its file is not there.
     func signingKey(_ branch: BranchRecord) throws(VaultError) -> P256PrivateKey? {
-        guard let id = branch.publicKeyID else { return nil }
+        try branch.publicKeyID.flatMap { (id) throws(VaultError) in try privateKey(id) }
+    }
+
+    /// A private key of this clone, or nil when its file is not there.
+    func privateKey(_ id: KeyID) throws(VaultError) -> P256PrivateKey? {
         let file: any File
         do throws(Errno) {
             file = try layout.local.openFile("\(id.text).pem".bytes)
         } catch .noSuchFile {
             return nil
         } catch {
+            if let misplaced = layout.local.misplaced("\(id.text).pem".bytes, as: "local/\(id.text).pem") {
+                throw misplaced
+            }
             throw .io(error, "cannot read this clone's signing key", path: "local/\(id.text).pem")
         }
         let status = try attempt("cannot read this clone's signing key") { () throws(Errno) in try file.status() }

@@ -11,9 +11,7 @@ final class LocalFiles: Sendable {
 
     /// A file of `local/`, or nil when absent.
     func read(_ name: String, limit: Int = Limits.metadataPlaintext) throws(VaultError) -> [UInt8]? {
-        try attempt("cannot read local/\(name)", path: layout.rootPath.text) { () throws(Errno) in
-            try layout.local.contents(name, limit: limit)
-        }
+        try layout.local.stored(name, as: "local/\(name)", limit: limit, path: layout.rootPath.text)
     }
 
     /// A JSON object of `local/`, or nil when absent.
@@ -59,24 +57,22 @@ final class LocalFiles: Sendable {
     /// A higher version is refused by name.
     func readOwn(_ name: String) throws(VaultError) -> JSONValue? {
         guard let own = try layout.ownFolder(create: false) else { return nil }
-        let bytes = try attempt("cannot read local/vaultctl/\(name)") { () throws(Errno) in
-            try own.contents(name, limit: Limits.metadataPlaintext)
+        guard let bytes = try own.stored(name, as: "local/vaultctl/\(name)", limit: Limits.metadataPlaintext) else {
+            return nil
         }
-        guard let bytes else { return nil }
         let value = try Self.object(bytes, "local/vaultctl/\(name)")
-        guard value["v"] == .integer(1) else {
-            throw VaultError(
-                .formatUnsupported, "local/vaultctl/\(name) was written by a newer vaultctl",
-                hint: "use that version, or move the file away")
-        }
+        guard value["v"] == .integer(1) else { throw OwnRecord.newer(name) }
         return value
     }
 
     /// Replaces a JSON file of `local/vaultctl`; one whose loss harms nothing need not be durable.
+    ///
+    /// - Throws: `formatUnsupported` where that of a newer version stands, or an I/O error.
     func writeOwn(
         _ name: String, _ members: [JSONMember], scratch: ScratchArea, durable: Bool = true
     ) throws(VaultError) {
         guard let own = try layout.ownFolder(create: true) else { return }
+        try OwnRecord.requireKnown(name, in: own)
         let value = JSONValue.object([JSONMember(name: "v", value: .integer(1))] + members)
         let bytes = JSONWriter.bytes(value, .compact)
         // One that could not be read again would stop every later command.
@@ -95,6 +91,7 @@ final class LocalFiles: Sendable {
     /// * `syncsAbsent`: As of `remove`.
     func removeOwn(_ name: String, syncsAbsent: Bool = true) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
+        try OwnRecord.requireKnown(name, in: own)
         try attempt("cannot remove local/vaultctl/\(name)") { () throws(Errno) in
             try Self.remove(name, from: own, syncsAbsent: syncsAbsent)
         }

@@ -5,14 +5,14 @@ internal import VaultSystem
 struct LockWait {
     private let environment: VaultEnvironment
     /// What is waited for, as in "still waiting for the lock of the clone".
-    private let what: String
+    private let what: () -> String
     private let deadline: Int64
     private var nextNotice: Int64
 
     private static let noticeNs: Int64 = 60_000_000_000
 
     /// * `seconds`: The limit; 0 means not at all.
-    init(_ environment: VaultEnvironment, seconds: Double, for what: String) {
+    init(_ environment: VaultEnvironment, seconds: Double, for what: @escaping @autoclosure () -> String) {
         self.environment = environment
         self.what = what
         let now = environment.clock.monotonicNs
@@ -29,11 +29,11 @@ struct LockWait {
         do {
             try environment.pool.checkCancellation()
         } catch {
-            throw VaultError(.cancelled, "stopped while waiting for \(what)", cause: Errno.interrupted)
+            throw VaultError(.cancelled, "stopped while waiting for \(what())", cause: Errno.interrupted)
         }
         if now >= nextNotice {
             nextNotice = now &+ Self.noticeNs
-            environment.notice("still waiting for \(what)")
+            environment.notice("still waiting for \(what())")
         }
         environment.clock.sleep(milliseconds: milliseconds)
         return true

@@ -96,18 +96,64 @@ struct OwnRecord: Sendable {
         }
     }
 
-    /// Whether it is there and does not read.
-    ///
-    /// - Throws: `formatUnsupported`.
+    /// Whether it is there and does not read; one of a newer version may, there.
     func isDamaged(_ files: LocalFiles) throws(VaultError) -> Bool {
         do throws(VaultError) {
             try check(files)
             return false
         } catch {
             // What the system does not let be read is told by the check and left where it is.
-            if error.isUnreadable { return false }
+            if error.isUnreadable || error.code == .formatUnsupported { return false }
             guard error.code == .objectCorrupt else { throw error }
             return true
+        }
+    }
+
+    /// Whether something that is no file stands in its place, which no command writes over.
+    func isMisplaced(_ files: LocalFiles) -> Bool {
+        ((try? files.layout.ownFolder(create: false)) ?? nil)?.misplaced(name.bytes, as: name) != nil
+    }
+
+    static func newer(_ name: String) -> VaultError {
+        VaultError(
+            .formatUnsupported, "local/vaultctl/\(name) was written by a newer vaultctl",
+            hint: "use that version, or move the file away", path: "local/vaultctl/\(name)")
+    }
+
+    /// Refuses to replace or remove a record that a newer version wrote.
+    ///
+    /// - Throws: `formatUnsupported`.
+    static func requireKnown(_ name: String, in own: any Directory) throws(VaultError) {
+        // What does not read is no version's.
+        guard let bytes = try? own.contents(name, limit: Limits.metadataPlaintext),
+            let value = try? JSONReader.parse(bytes.span), let version = value["v"], version != .integer(1)
+        else { return }
+        throw newer(name)
+    }
+
+    /// Refuses a change to the clone while a record is there that it could not write: many are written when refs and files
+    /// have moved already.
+    ///
+    /// - Throws: `formatUnsupported` for that of a newer version, `objectCorrupt` for what is no file.
+    static func requireWritable(_ layout: CloneLayout) throws(VaultError) {
+        guard let own = try layout.ownFolder(create: false) else { return }
+        let entries = try attempt("cannot list local/vaultctl") { () throws(Errno) in try own.entries() }
+        for record in all where !record.isReadBeforeWritten {
+            guard let entry = entries.first(where: { $0.name == record.name.bytes }) else { continue }
+            if entry.kind.misplacedText != nil,
+                let misplaced = own.misplaced(entry.name, as: "local/vaultctl/\(record.name)")
+            {
+                throw misplaced
+            }
+            try requireKnown(record.name, in: own)
+        }
+    }
+
+    /// Whether each command that writes it reads it before it changes anything.
+    private var isReadBeforeWritten: Bool {
+        switch name {
+        case "journal", StashJournal.fileName, CloneSettings.fileName: true
+        default: false
         }
     }
 }

@@ -22,6 +22,10 @@ final class RefStore: Sendable {
         } catch .fileTooLarge {
             throw Self.unreadable(id, nil)
         } catch {
+            if let misplaced = folder.misplaced(name, as: id.path) {
+                throw VaultError(
+                    .refUnreadable, misplaced.message, hint: misplaced.hint, path: misplaced.path, object: id.path)
+            }
             throw .io(error, "cannot read \(id.path)", path: id.path)
         }
     }

@@ -137,12 +137,15 @@ public enum SwapTarget: Hashable, Sendable {
     case ref(RefID)
     /// The branch index.
     case index(IndexID)
+    /// A public key that does not read there; a sound one is never replaced.
+    case key(KeyID)
 
     /// The file id on the remote.
     public var fileID: FileID {
         switch self {
         case .ref(let id): .ref(id)
         case .index(let id): .index(id)
+        case .key(let id): .key(id)
         }
     }
 }

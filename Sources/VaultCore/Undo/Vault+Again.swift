@@ -9,6 +9,7 @@ extension Vault {
     ///
     /// - Returns: The move, when it was one of this verb and the head is where it was to go now.
     func settle(_ lock: borrowing CloneLock, asking verb: String) throws -> Journal? {
+        try OwnRecord.requireWritable(layout)
         let begun = (try? Journal.read(files)) ?? nil
         if case .stuck(let reason) = try recover(lock) { throw Self.unsettled(reason) }
         guard let begun, begun.verb == verb, !begun.isMerge, begun.from != begun.to else { return nil }

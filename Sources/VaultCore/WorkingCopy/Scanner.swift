@@ -158,8 +158,13 @@ struct Scanner: Sendable {
     ) throws {
         let folder = parent.path
         let name = entry.name
-        if VaultPath.isProtectedSegment(name) { return }
+        let isProtected = VaultPath.isProtectedSegment(name)
+        if isProtected, !Self.isOtherSpelling(name) { return }
         let path = folder.isEmpty ? name : folder + [UInt8(ascii: "/")] + name
+        if isProtected {
+            if !parent.isIgnored { result.skipped.append(SkippedEntry(path: path, reason: .unsafeName)) }
+            return
+        }
         guard isUTF8(name) else {
             result.skipped.append(SkippedEntry(path: path, reason: .nameNotUTF8))
             return
@@ -184,6 +189,12 @@ struct Scanner: Sendable {
         case .symbolicLink: keep(path, .symbolicLink, in: parent, &result)
         case .other, .unknown: keep(path, .specialFile, in: parent, &result)
         }
+    }
+
+    /// Whether a protected name is one that no program here gives: somebody's own folder, which is told to be left out.
+    private static func isOtherSpelling(_ name: [UInt8]) -> Bool {
+        let lower = name.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        return lower != name && [".git", CloneLayout.vaultText, CloneLayout.newText].contains { $0.bytes == lower }
     }
 
     private func visitFolder(_ path: [UInt8], in parent: PendingFolder, _ result: inout FolderResult) {

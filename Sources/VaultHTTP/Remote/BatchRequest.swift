@@ -16,9 +16,10 @@ struct BatchRequest: Sendable {
         var pending = chunk
         var hasProbed = false
         while !pending.isEmpty {
-            // No ref or index is ever empty, and a server can not compare with nothing.
+            // No ref or index is ever empty, and a server can not compare with nothing; an empty key is just replaced.
             for item in pending {
                 guard case .swap(let target, .bytes(let old), _) = item.operation, old.isEmpty else { continue }
+                if case .key = target { continue }
                 return .conflict(position: item.position, current: try await content(target.fileID))
             }
             let answer: BatchCodec.Answer

@@ -125,6 +125,9 @@ extension BatchWriter.Item {
         case .swap(let target, let expected, let new):
             var step = BatchCodec.Step(kind: .writeIfMatch, file: target.fileID, data: new)
             if case .bytes(let old) = expected { step.match = old }
+            if case .key = target, step.match?.isEmpty == true {
+                (step.kind, step.match) = (.write, nil)
+            }
             return step
         }
     }
