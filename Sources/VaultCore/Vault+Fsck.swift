@@ -18,7 +18,6 @@ extension Vault {
         }
         let lock = try lockWithoutRecovery()
         var mended = try await mendMutable(from: remote, lock.scratch)
-        mended.names += try restoreOwnRef(lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
         mended += try mendSigningKey(lock.scratch)
@@ -46,6 +45,8 @@ extension Vault {
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
+        report.broken += mended.guesses
+        report.unrepaired += mended.guesses.map(\.id)
         let left = Set(report.unrepaired)
         report.repaired = (mended.names + fetched.map(\.text)).filter { !left.contains($0) }.sorted()
         report.notes += mended.notes
@@ -75,14 +76,5 @@ extension Vault {
             !report.missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
         throw VaultError(
             code, "the vault is not whole: \(first.kind.rawValue) \(first.id): \(first.detail)", object: first.id)
-    }
-
-    /// Puts a lost ref of this clone back to the commit that it last named, when that is held.
-    fileprivate func restoreOwnRef(_ scratch: ScratchArea) throws(VaultError) -> [String] {
-        guard let state = try? loadState(allowingLostRef: true), state.head == nil, state.cloneBranch != nil,
-            let last = try lastCommit(of: state.headRef, state.namedBranch), try store.holds(last)
-        else { return [] }
-        try storeRef(state.headRef, old: nil, new: last, scratch: scratch)
-        return [state.headRef.text]
     }
 }
