@@ -8,11 +8,13 @@ extension Vault {
     ///
     /// * `remote`: Where `options.repair` fetches missing and corrupt objects from; without one it makes anew what the
     ///   clone's own files tell.
-    /// - Throws: only when the check itself could not be done. What it finds is in the report.
+    /// - Throws: only when the check itself could not be done: `keyWrong` where the key opens nothing here. What it finds
+    ///   is in the report.
     public func fsck(
         _ options: FsckOptions = FsckOptions(), repairFrom remote: (any Remote)? = nil,
         observer: any Observer = SilentObserver()
     ) async throws -> FsckReport {
+        try requireFittingKey()
         guard options.repair else {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
@@ -57,6 +59,7 @@ extension Vault {
 extension Vault {
     /// Checks the clone's own files: config, index, refs, keys, records and stashes; no object of its history.
     public func checkOwnFiles() throws -> FsckReport {
+        try requireFittingKey()
         var options = FsckOptions(connectivityOnly: true)
         options.ownFilesOnly = true
         return try FsckOperation(vault: self, options: options, observer: SilentObserver()).run()

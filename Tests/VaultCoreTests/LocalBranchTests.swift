@@ -146,4 +146,26 @@ struct LocalBranchTests {
         #expect(try await repaired().isClean)
         #expect(try setting.open("a").status().head == newest)
     }
+
+    @Test(arguments: [true, false])
+    func `a key that opens nothing is told by every command, and a repair writes nothing`(refsToo: Bool) async throws {
+        // Another vault's key in this clone, as a slip in the key's text makes one.
+        let other = try TwoClones()
+        _ = try other.create("b")
+        try Shell.run(
+            "cd '\(setting.folder.path.text)/a/.sg_vault/local' && "
+                + "cp -f '\(other.folder.path.text)/b/.sg_vault/local/vault_key' vault_key && rm -f vaultctl/derived-keys"
+        )
+        if refsToo { try Shell.run("cd '\(setting.folder.path.text)/a/.sg_vault/bare' && rm -f indexes/* refs/*") }
+        let list =
+            "cd '\(setting.folder.path.text)/a/.sg_vault' && find bare local -type f ! -name lock ! -name derived-keys | "
+            + "sort | xargs sha256sum"
+        let before = try Shell.run(list)
+        #expect(throws: VaultError.coded(.keyWrong)) { try setting.open("a").status() }
+        for options in [FsckOptions(), FsckOptions(repair: true)] {
+            await #expect(throws: VaultError.coded(.keyWrong)) { try await setting.open("a").fsck(options) }
+        }
+        #expect(throws: VaultError.coded(.keyWrong)) { try setting.open("a").commit() }
+        #expect(try Shell.run(list) == before)
+    }
 }

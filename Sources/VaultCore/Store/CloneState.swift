@@ -24,7 +24,7 @@ struct CloneState: Sendable {
 extension Vault {
     /// Reads the clone's state and applies the format gate (spec 06 §1).
     ///
-    /// - Throws: `formatUnsupported`, `refUnreadable`, `objectCorrupt`, `branchNotFound`.
+    /// - Throws: `formatUnsupported`, `refUnreadable`, `objectCorrupt`, `branchNotFound`, `keyWrong`.
     func loadState() throws(VaultError) -> CloneState {
         let config: CloneConfig
         if let value = try files.readObject(CloneConfig.fileName) {
@@ -35,7 +35,12 @@ extension Vault {
                 hint: "vaultctl fsck --repair", path: "local/config.json")
         }
         try note(config)
-        let stored = try refs.index(ids.index)
+        let stored: BranchIndex?
+        do throws(VaultError) { stored = try refs.index(ids.index) } catch {
+            if error.code == .refUnreadable { try requireFittingKey() }
+            throw error
+        }
+        if stored == nil, try refs.bytes(of: .ref(ids.headRef)) == nil { try requireFittingKey() }
         if stored == nil, mode != .readOnly, config.myBranchID?.isEmpty == false {
             throw VaultError(
                 .refUnreadable, "the branch index \(ids.index.text) is missing", hint: "vaultctl fsck --repair",
