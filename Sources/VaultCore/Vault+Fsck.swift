@@ -19,7 +19,9 @@ extension Vault {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lockWithoutRecovery()
-        var mended = try await mendMutable(from: remote, lock.scratch)
+        // The log first: what is mended afterwards is recorded in it.
+        var mended = try mendReflog(lock.scratch)
+        mended += try await mendMutable(from: remote, lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
         mended += try mendSigningKey(lock.scratch)

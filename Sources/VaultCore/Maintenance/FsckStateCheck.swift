@@ -49,6 +49,14 @@ extension FsckOperation {
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
         try check { () throws(VaultError) in _ = try vault.savedRemotes() }
         try check { () throws(VaultError) in _ = try files.readObject("push_state.json") }
+        try check { () throws(VaultError) in
+            let count = try Reflog(files: files).unreadableLines()
+            if count > 0 {
+                notes.append(
+                    "\(count) \(count == 1 ? "line" : "lines") of \(Reflog.path) can not be read: which moves they told is "
+                        + "lost; vaultctl fsck --repair keeps the others")
+            }
+        }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
         for record in OwnRecord.all {
             if !record.isDurable, (try? record.isDamaged(files)) == true {

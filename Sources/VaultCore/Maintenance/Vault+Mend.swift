@@ -102,7 +102,19 @@ extension Vault {
     func setAside(_ name: String, in folder: any Directory, as newName: String? = nil) throws(VaultError) {
         let place = try layout.ownSubfolder("quarantine")
         try attempt("cannot set \(name) aside", path: name) { () throws(Errno) in
-            try folder.rename(name.bytes, to: place, as: (newName ?? name).bytes, replacing: true)
+            var kept = (newName ?? name).bytes
+            for number in 1...1000 {
+                do throws(Errno) {
+                    try folder.rename(name.bytes, to: place, as: kept, replacing: true)
+                    break
+                } catch {
+                    // A folder and a file do not replace each other.
+                    guard number < 1000,
+                        [.isADirectory, .notADirectory, .directoryNotEmpty, .fileExists].contains(error)
+                    else { throw error }
+                    kept = "\(newName ?? name)-\(number)".bytes
+                }
+            }
             try folder.sync()
         }
     }

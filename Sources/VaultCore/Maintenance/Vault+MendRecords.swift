@@ -49,6 +49,35 @@ extension Vault {
         return mended
     }
 
+    /// Takes lines that do not read out of the log of moves, or moves what is no log out of its place.
+    func mendReflog(_ scratch: ScratchArea) throws -> Mended {
+        let log = Reflog(files: files)
+        let lines: [Reflog.Entry?]
+        do throws(VaultError) { lines = try log.lines() } catch {
+            if error.isUnreadable { return Mended() }
+            guard error.code == .objectCorrupt else { throw error }
+            try setAside(Reflog.fileName, in: layout.local)
+            return Mended(
+                names: [Reflog.path],
+                notes: ["\(Reflog.path) was no log: moves of branches are recorded from now on, and @{0} is the next"])
+        }
+        let kept = lines.compactMap(\.self)
+        guard kept.count < lines.count else { return Mended() }
+        if let bytes = try files.read(Reflog.fileName, limit: Reflog.limit) {
+            let place = try layout.ownSubfolder("quarantine")
+            try attempt("cannot keep a copy of \(Reflog.path)", path: Reflog.path) { () throws(Errno) in
+                try scratch.replace(Reflog.fileName.bytes, in: place, with: bytes.span, mode: 0o600)
+            }
+        }
+        try log.replace(with: kept, scratch: scratch)
+        return Mended(
+            names: [Reflog.path],
+            notes: [
+                "\(Reflog.path): \(lines.count - kept.count) of \(lines.count) lines could not be read and were taken out; "
+                    + "the moves that are left are numbered anew"
+            ])
+    }
+
     private func setAsideOwn(_ name: String) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
         try setAside(name, in: own, as: "vaultctl-\(name)")
