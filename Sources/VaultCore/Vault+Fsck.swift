@@ -24,6 +24,7 @@ extension Vault {
         mended += try await mendMutable(from: remote, lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
+        mended += try mendStashes()
         mended += try mendSigningKey(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought; none is fetched twice.

@@ -78,6 +78,19 @@ extension Vault {
             ])
     }
 
+    /// Moves what no stash lists any more to the quarantine.
+    func mendStashes() throws -> Mended {
+        var mended = Mended()
+        for name in try StashShelf(vault: self).setAsideWithoutManifest() {
+            let text = PathQuoting.text(name)
+            mended.names.append("local/vaultctl/stash/\(text)")
+            mended.notes.append(
+                "the stash \(text) has lost its list of files; its contents are in local/vaultctl/quarantine/\(text), each "
+                    + "an encrypted file without a name")
+        }
+        return mended
+    }
+
     private func setAsideOwn(_ name: String) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
         try setAside(name, in: own, as: "vaultctl-\(name)")
