@@ -25,6 +25,7 @@ extension Vault {
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
         mended += try mendStashes()
+        mended += try mendServer(lock.scratch)
         mended += try mendSigningKey(lock.scratch)
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
         // Every round may reach objects behind those the last one brought; none is fetched twice.

@@ -58,6 +58,15 @@ extension FsckOperation {
             }
         }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
+        try check { () throws(VaultError) in
+            guard let addresses = try vault.addressesOfLostServer(state) else { return }
+            let way =
+                addresses.count == 1
+                ? "vaultctl fsck --repair records it again" : "vaultctl remote add origin URL records one"
+            notes.append(
+                "local/base_url is lost: this clone had a server, and none is recorded; known is "
+                    + "\(addresses.joined(separator: ", ")); \(way)")
+        }
         for record in OwnRecord.all {
             if !record.isDurable, (try? record.isDamaged(files)) == true {
                 notes.append("local/vaultctl/\(record.name) does not read, as after a power cut; nothing depends on it")

@@ -78,6 +78,29 @@ extension Vault {
             ])
     }
 
+    /// The addresses of which one was this clone's server, when `local/base_url` is lost: heads were accepted from a
+    /// recorded server, and none is recorded now. Nil when nothing tells that.
+    func addressesOfLostServer(_ state: CloneState) throws(VaultError) -> [String]? {
+        guard try recordedServer() == nil, try savedRemotes().isEmpty,
+            let accepted = try? RemoteHeads(
+                files: files, config: state.config, tracked: state.namedBranch.headRefID), !accepted.heads.isEmpty
+        else { return nil }
+        var addresses: [String] = []
+        for place in seenPlaces() where try !RemoteHeads.hasHeads(of: place, files) { addresses.append(place.text) }
+        return addresses.isEmpty ? nil : addresses
+    }
+
+    /// Records the server again when one address alone is known.
+    func mendServer(_ scratch: ScratchArea) throws -> Mended {
+        guard let state = try? loadState(), let addresses = (try? addressesOfLostServer(state)) ?? nil,
+            addresses.count == 1
+        else { return Mended() }
+        try files.write("base_url", addresses[0].bytes, scratch: scratch)
+        return Mended(
+            names: ["local/base_url"],
+            notes: ["local/base_url was lost: the only address that is known is \(addresses[0])"])
+    }
+
     /// Moves what no stash lists any more to the quarantine.
     func mendStashes() throws -> Mended {
         var mended = Mended()
