@@ -106,6 +106,34 @@ struct LocalBranchTests {
         #expect(try await again.fsck().isClean)
     }
 
+    @Test func `a branch of this clone whose key is lost counts as long as the log knows it`() async throws {
+        let key = try #require(try first.loadState().index.branches.first { $0.headRefID == own }?.publicKeyID)
+        try first.layout.local.removeFile(Array("\(key.text).pem".utf8))
+        #expect(try await setting.open("a").fsck().dangling == 0)
+        try lose(own, content: nil)
+        #expect(try await setting.open("a").fsck().broken.map(\.id) == [own.text])
+        #expect(try await repaired().repaired == [own.text])
+        #expect(try first.refs.commit(of: own) == head)
+    }
+
+    @Test func `commits that no record knows are named when a ref is put back before them`() async throws {
+        let ref = try first.loadState().headRef
+        let start = try #require(try first.loadState().head)
+        try setting.write("two", to: "f", in: "a")
+        let beyond = try #require(try first.commit().commit?.id)
+        do {
+            // As when another program, which keeps no log, made the commit.
+            let lock = try first.lock()
+            let moves = try Reflog(files: first.files).entries().filter { $0.new != beyond }
+            try Reflog(files: first.files).replace(with: moves, scratch: lock.scratch)
+        }
+        try forget(["own-head.json"])
+        try lose(ref, content: nil)
+        let report = try await repaired()
+        #expect(report.isClean && report.repaired == [ref.text])
+        #expect(report.notes.contains { $0.contains("put back to \(start.text)") && $0.contains(beyond.text) })
+    }
+
     @Test(arguments: [true, false])
     func `the newest record of a lost ref counts`(logKnows: Bool) async throws {
         var heads: [ObjectID] = []

@@ -28,7 +28,10 @@ struct GarbageRoots {
     private func branchHeads() throws -> (own: [ObjectID], others: [ObjectID]) {
         let branches = vault.localBranches(state.index, current: state.cloneBranch?.branchID)
         // What only a lost branch led to would look like garbage.
-        for branch in branches { try vault.requireRef(of: branch, state) }
+        let traces = RefTraces(vault: vault, boundaries: state.config.shallowBoundaries)
+        for branch in branches where try vault.refs.commit(of: branch.headRefID) == nil {
+            if let loss = try traces.loss(of: branch, state.index) { throw loss }
+        }
         let own = Set(branches.map(\.headRefID))
         var heads: (own: [ObjectID], others: [ObjectID]) = ([], [])
         for ref in try vault.storedRefs() {

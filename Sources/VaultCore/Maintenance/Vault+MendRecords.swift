@@ -78,8 +78,11 @@ extension Vault {
             ])
     }
 
-    /// The addresses of which one was this clone's server, when `local/base_url` is lost: heads were accepted from a
-    /// recorded server, and none is recorded now. Nil when nothing tells that.
+    /// The addresses of which one was this clone's server, when `local/base_url` is lost.
+    ///
+    /// That it is, is told by heads that were accepted from a recorded server while none is recorded now.
+    ///
+    /// - Returns: Nil when nothing tells that.
     func addressesOfLostServer(_ state: CloneState) throws(VaultError) -> [String]? {
         guard try recordedServer() == nil, try savedRemotes().isEmpty,
             let accepted = try? RemoteHeads(

@@ -13,7 +13,7 @@ extension Vault {
         var mended = Mended()
         let boundaries = config?.shallowBoundaries ?? []
         let traces = RefTraces(vault: self, boundaries: boundaries)
-        var guesses: [(ref: RefID, commit: ObjectID)] = []
+        var restored: [(ref: RefID, commit: ObjectID, isGuess: Bool)] = []
         for branch in localBranches(index, current: own?.branchID) {
             let ref = branch.headRefID
             var head: ObjectID?
@@ -34,9 +34,15 @@ extension Vault {
             guard let target else { continue }
             try storeRef(ref, old: nil, new: target, scratch: scratch)
             if !doesNotRead { mended.names.append(ref.text) }
-            if isGuess { guesses.append((ref, target)) }
+            restored.append((ref, target, isGuess))
         }
-        for guess in guesses { try tell(guess.ref, guess.commit, traces, boundaries, &mended) }
+        for item in restored {
+            if item.isGuess {
+                try tell(item.ref, item.commit, traces, boundaries, &mended)
+            } else {
+                try noteBeyond(item.ref, item.commit, boundaries, &mended)
+            }
+        }
         return mended
     }
 
@@ -88,14 +94,27 @@ extension Vault {
         } else {
             detail += "it named \(lost.map(\.text).joined(separator: ", ")), which is not here"
         }
-        if !beyond.isEmpty {
-            let shown = beyond.prefix(10).map(\.text).joined(separator: ", ")
-            let more = beyond.count > 10 ? " and \(beyond.count - 10) more" : ""
-            detail +=
-                "; commits go on from there that no branch leads to, the newest first: \(shown)\(more); on that "
-                + "branch, vaultctl reset --hard ID takes one of them up"
-        }
+        if !beyond.isEmpty { detail += Self.goingOn(beyond) }
         mended.guesses.append(.init(id: ref.text, kind: .ref, referencedBy: nil, path: nil, detail: detail))
+    }
+
+    /// Names commits that go on from where a ref was put back, and of which the log knows nothing: a record may be older
+    /// than the ref was.
+    private func noteBeyond(
+        _ ref: RefID, _ commit: ObjectID, _ boundaries: Set<ObjectID>, _ mended: inout Mended
+    ) throws {
+        let moves = (try? Reflog(files: files).entries()) ?? []
+        let known = Set(moves.flatMap { [$0.old, $0.new].compactMap(\.self) })
+        let beyond = try unreachedTips(above: commit, boundaries).filter { !known.contains($0) }
+        guard !beyond.isEmpty else { return }
+        mended.notes.append("\(ref.text) was put back to \(commit.text)" + Self.goingOn(beyond))
+    }
+
+    private static func goingOn(_ beyond: [ObjectID]) -> String {
+        let shown = beyond.prefix(10).map(\.text).joined(separator: ", ")
+        let more = beyond.count > 10 ? " and \(beyond.count - 10) more" : ""
+        return "; commits go on from there that no branch leads to, the newest first: \(shown)\(more); on that branch, "
+            + "vaultctl reset --hard ID takes one of them up"
     }
 
     /// The last ones of the commits that descend from `base` and that no ref leads to; the newest first.

@@ -87,12 +87,17 @@ struct RefTraces {
 extension Vault {
     /// The branches whose refs have to be whole here: the named ones and, after them, all that are this clone's own.
     ///
+    /// Its own are those whose key is here, and those that it moved, whose key may be lost.
+    ///
     /// * `current`: The branch that is worked on, if it is one of its own.
     func localBranches(_ index: BranchIndex, current: BranchID?) -> [BranchRecord] {
-        let keys = mode == .readOnly ? [] : OwnBranchTrace.signingKeys(self)
+        guard mode != .readOnly else { return index.namedBranches }
+        let keys = OwnBranchTrace.signingKeys(self)
+        let moved = Set(((try? Reflog(files: files).entries()) ?? []).map(\.ref))
         let own = index.branches.filter { branch in
             branch.type == .clone
-                && (branch.branchID == current || branch.publicKeyID.map(keys.contains) == true)
+                && (branch.branchID == current || moved.contains(branch.headRefID)
+                    || branch.publicKeyID.map(keys.contains) == true)
         }
         return index.namedBranches + own
     }

@@ -74,8 +74,9 @@ struct Reflog: Sendable {
         return (bytes ?? []).split(separator: UInt8(ascii: "\n")).map(Self.entry)
     }
 
-    /// The log as it is told of one ref, newest first: its moves, and every line that does not read, for that may have
-    /// been one of them. The place of each is its number.
+    /// The log as it is told of one ref, newest first: the place of each line is its number.
+    ///
+    /// Beside its moves these are all lines that do not read, for each may have been one of them.
     ///
     /// * `ref`: Nil means every ref.
     func history(of ref: RefID?) throws(VaultError) -> [Entry?] {
