@@ -11,6 +11,7 @@
 
 static atomic_int pending;
 static _Atomic int64_t last_interrupt_ms = INT64_MIN / 2;
+static _Atomic int64_t first_termination_ms = INT64_MAX;
 
 static struct termios saved_mode;
 // The terminal whose echo is off, or -1. The handler reads saved_mode only while this is set.
@@ -39,6 +40,11 @@ static void note(int signal_number) {
         int64_t now = monotonic_ms();
         if (now - atomic_exchange(&last_interrupt_ms, now) <= 2000) _exit(130);
     }
+    if (signal_number == SIGTERM) {
+        // Some senders send it twice at once; whoever sends it again later has waited for nothing.
+        int64_t now = monotonic_ms(), never = INT64_MAX;
+        if (!atomic_compare_exchange_strong(&first_termination_ms, &never, now) && now - never >= 2000) _exit(143);
+    }
     errno = saved;
 }
 
@@ -65,6 +71,7 @@ int vs_signals_pending(void) {
 void vs_signals_clear(void) {
     atomic_store(&pending, 0);
     atomic_store(&last_interrupt_ms, INT64_MIN / 2);
+    atomic_store(&first_termination_ms, INT64_MAX);
 }
 
 int vs_echo_off(int terminal) {

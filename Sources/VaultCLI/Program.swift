@@ -21,6 +21,7 @@ package enum Program {
 
     /// What waits for several things at once takes for itself.
     private static let runtimeDescriptors = 3
+    private static let runtimeThreads = 3
 
     private static func run(_ surroundings: Surroundings) -> Int32 {
         let tool = CommandLineTool(surroundings: surroundings)
@@ -29,6 +30,7 @@ package enum Program {
         case .pending(let rest):
             do throws(Errno) {
                 try StandardStreams.requireDescriptors(runtimeDescriptors)
+                try BackgroundThread.require(runtimeThreads)
             } catch {
                 try? StandardStreams.write("vaultctl: cannot start: \(error)\n", to: .error)
                 return ExitCode.io.rawValue

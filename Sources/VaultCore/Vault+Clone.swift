@@ -52,8 +52,7 @@ private struct CloneOperation {
     let observer: any Observer
 
     func run(in place: ClonePlace) async throws -> CloneResult {
-        let new = try NewClone(
-            in: place.root, path: place.path, keys: key.holder, mode: key.mode, environment: environment)
+        let new = try place.makeClone(keys: key.holder, mode: key.mode, environment: environment)
         let vault = new.vault
         let snapshot = try await vault.snapshot(of: remote, ref: vault.ids.headRef)
         guard !snapshot.isAbsent else { throw await nothingThere(vault) }

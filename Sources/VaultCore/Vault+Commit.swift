@@ -378,7 +378,11 @@ struct FileStorer {
     ) throws(VaultError) -> (content: [UInt8], isWhole: Bool) {
         let limit = Int(SecretGuard.searchLimit) + 1
         let content = try attempt("cannot read \(path)", path: path.description) { () throws(Errno) in
-            try file.read(fillingUpTo: limit, sizeHint: Int(size))
+            var content = try file.read(upTo: Int(size) + 1)
+            // What has its size is not asked for its end: had it grown since, the caller would see that.
+            if content.count == Int(size) { return content }
+            content += try file.read(fillingUpTo: limit - content.count, sizeHint: limit)
+            return content
         }
         return (content, content.count < limit)
     }

@@ -11,10 +11,13 @@ struct NewClone {
     private let lock: any File
 
     /// Makes the folders of a clone in `root`, under the name `.sg_vault_new` until `publish` is called.
+    ///
+    /// * `isMade`: Is set once that folder is there; then whoever called removes it when anything fails.
     init(
-        in root: any Directory, path: FilePath, keys: KeyHolder, mode: CloneMode, environment: VaultEnvironment
+        in root: any Directory, path: FilePath, keys: KeyHolder, mode: CloneMode, environment: VaultEnvironment,
+        isMade: inout Bool
     ) throws {
-        let layout = try CloneLayout.make(in: root, path: path)
+        let layout = try CloneLayout.make(in: root, path: path, isMade: &isMade)
         vault = try Vault(
             environment: environment, layout: layout, keys: keys, mode: mode,
             readOnlyBranch: mode == .readOnly ? "current" : nil, lockTimeout: OpenOptions().lockTimeout,
@@ -123,11 +126,13 @@ extension Vault {
         // What the folder itself takes, so that none is made that can not be opened.
         spare.release(2)
         let (root, rootPath, isNew) = try prepareFolder(path, allowFiles: options.existing, environment)
+        var isMade = false
         do {
-            return try build(in: root, path: rootPath, key: key, keys: holder, write, options, environment)
+            return try build(
+                in: root, path: rootPath, key: key, keys: holder, write, options, environment, isMade: &isMade)
         } catch {
             spare.release()
-            try? root.removeTree(CloneLayout.newName)
+            if isMade { try? root.removeTree(CloneLayout.newName) }
             if isNew { try? openParent(rootPath, environment).removeDirectory(rootPath.lastComponent ?? []) }
             throw error
         }
@@ -150,9 +155,10 @@ extension Vault {
 
     private static func build(
         in root: any Directory, path: FilePath, key: borrowing VaultKey, keys: KeyHolder, _ writeKey: WriteKey,
-        _ options: CreateOptions, _ environment: VaultEnvironment
+        _ options: CreateOptions, _ environment: VaultEnvironment, isMade: inout Bool
     ) throws -> (vault: Vault, result: CreateResult) {
-        let new = try NewClone(in: root, path: path, keys: keys, mode: .full, environment: environment)
+        let new = try NewClone(
+            in: root, path: path, keys: keys, mode: .full, environment: environment, isMade: &isMade)
         // The lock is held until the vault has its name: before, the folder would look abandoned.
         defer { withExtendedLifetime(new) {} }
         let vault = new.vault

@@ -32,16 +32,13 @@ extension Vault {
             try environment.fileSystem.canonicalPath(start)
         }
         while true {
-            let candidate = path.appending(component: CloneLayout.vaultName)
-            if let status = try? environment.fileSystem.status(of: candidate, followLinks: false),
-                status.kind == .directory
-            {
-                return path
-            }
+            if holdsVault(path, environment) { return path }
             // A rekey that was interrupted between its two renames; opening the clone ends it.
             if let root = try? environment.fileSystem.openDirectory(path), (try? CloneLayout.holdsRekey(root)) == true {
                 return path
             }
+            // One that runs may have come from the one to the other between the two looks.
+            if holdsVault(path, environment) { return path }
             let parent = path.parent
             guard parent != path else {
                 if let left = try leftover(from: start, environment) { throw left }
@@ -51,6 +48,11 @@ extension Vault {
             }
             path = parent
         }
+    }
+
+    private static func holdsVault(_ path: FilePath, _ environment: VaultEnvironment) -> Bool {
+        let place = path.appending(component: CloneLayout.vaultName)
+        return (try? environment.fileSystem.status(of: place, followLinks: false))?.kind == .directory
     }
 
     /// What tells of a `detach` that was interrupted on its way: the folder is no clone, and the keys are there still.
@@ -91,10 +93,14 @@ extension Vault {
         let directory = try attempt("cannot open \(root.text)", path: root.text) { () throws(Errno) in
             try environment.fileSystem.openDirectory(root)
         }
-        try attempt("cannot end an interrupted rekey", path: root.text) { () throws(Errno) in
-            try CloneLayout.settleRekey(directory)
+        let layout: CloneLayout
+        do throws(VaultError) {
+            layout = try openLayout(directory, root)
+        } catch {
+            guard error.code == .notAVault else { throw error }
+            // A rekey that runs may have taken the old vault away since the look, and it was not yet to be ended.
+            layout = try openLayout(directory, root)
         }
-        let layout = try CloneLayout(root: directory, path: root)
         let files = LocalFiles(layout: layout)
         if let readOnly = try readOnlyMode(files) {
             return try Vault(
@@ -119,6 +125,13 @@ extension Vault {
             readOnlyBranch: holder.readOnly ? "current" : nil, lockTimeout: options.lockTimeout, verb: options.verb)
         try vault.checkKeyFits()
         return vault
+    }
+
+    private static func openLayout(_ directory: any Directory, _ root: FilePath) throws(VaultError) -> CloneLayout {
+        try attempt("cannot end an interrupted rekey", path: root.text) { () throws(Errno) in
+            try CloneLayout.settleRekey(directory)
+        }
+        return try CloneLayout(root: directory, path: root)
     }
 
     /// The keys that a key text gives, before any clone exists.

@@ -44,7 +44,7 @@ extension Vault {
             return result
         }
         do { result.stash = try bringBack(aside, scratch: scratch, observer: observer) } catch {
-            throw Self.keeping(aside, error)
+            throw keeping(aside, error)
         }
         return result
     }

@@ -358,7 +358,8 @@ private struct PushOperation {
         } else {
             try accept(refBytes, head, ref, &baselines, &state, scratch)
         }
-        try vault.files.remove("pending_registration.json")
+        // Of the reference, which mostly left none.
+        try vault.files.remove("pending_registration.json", syncsAbsent: false)
     }
 
     /// Records the remote's head as this clone's baseline, with the exact bytes that are there.

@@ -194,6 +194,7 @@ extension Vault {
             do throws(Errno) {
                 try layout.vault.removeFile("base_url".bytes)
             } catch .noSuchFile {}  // only clones of old versions have one there
+            try layout.vault.sync()
         }
     }
 

@@ -35,7 +35,7 @@ extension Vault {
             remote: try remoteState(state, graph, at: options.remoteURL), mergeInProgress: merge != nil,
             conflicts: merge?.conflicts ?? [],
             changes: changes, unreadable: look?.unreadable ?? [], skipped: look?.skipped ?? [],
-            ignored: look?.ignored ?? [], stashCount: StashShelf(vault: self).count,
+            ignored: look?.ignored ?? [], stashCount: (try? StashShelf(vault: self).count()) ?? 0,
             interrupted: try interruptedVerb(), rekey: unfinishedRekey(),
             overwrittenHead: overwrittenHead(state, graph: graph))
     }

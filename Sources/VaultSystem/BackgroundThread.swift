@@ -20,6 +20,20 @@ package struct BackgroundThread: Sendable {
         pthread_detach(started.thread)
     }
 
+    /// Makes sure that so many threads can be had at once, of which none is left.
+    ///
+    /// The runtime of asynchronous code waits without end, and without a look at signals, where it can have none.
+    /// - Throws: `Errno.wouldBlock`.
+    package static func require(_ count: Int) throws(Errno) {
+        let gate = Channel<Void>(capacity: 1)
+        var started: [BackgroundThread] = []
+        defer {
+            gate.finish()
+            for thread in started { thread.join() }
+        }
+        for _ in 0..<count { started.append(try BackgroundThread { _ = gate.receive() }) }
+    }
+
     /// Waits for its end; to be called exactly once, or its stack is never given back.
     package func join() {
         pthread_join(thread, nil)

@@ -10,7 +10,11 @@ extension Directory {
     }
 
     /// Opens a sub-directory, creating it with `mode` when it is absent.
-    package func openDirectory(_ name: [UInt8], creatingWith mode: UInt32) throws(Errno) -> any Directory {
+    ///
+    /// * `durably`: Sync this directory when it was absent: what is stored in a folder is no safer than its name.
+    package func openDirectory(
+        _ name: [UInt8], creatingWith mode: UInt32, durably: Bool = false
+    ) throws(Errno) -> any Directory {
         do throws(Errno) {
             return try openDirectory(name)
         } catch {
@@ -21,6 +25,15 @@ extension Directory {
         } catch {
             // Another process may have made it in between.
             if error != .fileExists { throw error }
+        }
+        if durably {
+            do throws(Errno) {
+                try sync()
+            } catch {
+                // The next one would find it and take its name for durable; one that is in use already stays.
+                try? removeDirectory(name)
+                throw error
+            }
         }
         return try openDirectory(name)
     }
@@ -48,7 +61,12 @@ extension Directory {
             guard error == .notSupported else { throw error }
         }
         let file = try createFile(name, mode: mode)
-        try removeFile(name)
+        do throws(Errno) {
+            try removeFile(name)
+        } catch {
+            // Whoever empties the folder meanwhile has done it.
+            if error != .noSuchFile { throw error }
+        }
         return file
     }
 

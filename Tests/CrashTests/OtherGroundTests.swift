@@ -44,6 +44,32 @@ struct OtherGroundTests {
         #expect(tally.violations.isEmpty)
     }
 
+    @Test("without files that have no name, a command that fails leaves none of its own")
+    func failures() async throws {
+        let keys = try SceneKeys.shared()
+        let tally = Tally("failures on other ground", seed: 1)
+        let step = Campaign.number("VAULT_GROUND_STEP", short: 5, full: 1)
+        for operation in try await CampaignOperation.all(keys) {
+            var call = 1
+            while true {
+                let memory = operation.start.afterKill()
+                let ground = FaultFileSystem(memory)
+                ground.set(Lack.unnamedFiles.fault)
+                let faults = FaultFileSystem(ground)
+                faults.set(.init(atCall: call, kinds: [.write, .setMode, .rename, .syncFile, .read]))
+                do {
+                    try await operation.run(VaultScene(keys: keys, on: faults, seed: 2))
+                } catch { tally.count("failed") }
+                guard faults.hasFired else { break }
+                let left = try VaultScene(keys: keys, on: memory, seed: 3).leftovers(operation.clone)
+                if !left.isEmpty { tally.violation("\(operation.name), call \(call): left \(left)") }
+                call += step
+            }
+        }
+        #expect(tally.value("failed") > 100)
+        #expect(tally.violations.isEmpty)
+    }
+
     @Test("a large zip from a pipe is kept without files that have no name")
     func spooledZip() throws {
         let folder = try TemporaryFolder("ground")

@@ -112,4 +112,27 @@ struct RekeyLossTests {
         try scene.fileSystem.openDirectory(scene.path("a")).removeTree(Array(result.oldFolder.utf8))
         _ = try new.detach(withBackup: true)
     }
+
+    @Test func `neither it nor a detach takes stashes that can not be listed for none`() throws {
+        try scene.put("edited", at: "f", in: "a")
+        _ = try #require(try vault.stash())
+        let faults = FaultFileSystem(scene.fileSystem)
+        let disturbed = try VaultScene(keys: scene.keys, on: faults, base: scene.base, seed: 44).open("a")
+        faults.close([Array("stash".utf8)])
+        let text = Array("a newer passphrase:campaign2".utf8)
+        let key = try VaultKey(parsing: text.span)
+        #expect(throws: VaultError.coded(.permissionDenied)) { try disturbed.beginRekey(to: key, server: nil) }
+        #expect(throws: VaultError.coded(.permissionDenied)) { try disturbed.detach(withBackup: true) }
+        // Which only tells of them.
+        #expect(try disturbed.status().stashCount == 0)
+        faults.close([])
+        var call = 1
+        repeat {
+            faults.set(.init(atCall: call))
+            #expect(throws: VaultError.self, "call \(call)") { try disturbed.detach(withBackup: true) }
+            call += 1
+        } while faults.hasFired
+        #expect(call > 10)
+        #expect(try scene.open("a").stashes().count == 1)
+    }
 }

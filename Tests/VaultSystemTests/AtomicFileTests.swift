@@ -156,4 +156,18 @@ struct FaultFileSystemTests {
         try file.write(text: "z")
         #expect(memory.afterPowerCut().contents == ["/no-sync": [0x78], "/content": [0x79]])
     }
+
+    @Test("a file that passes through a name has none in the end, whoever removes that name", arguments: 1...3)
+    func passedName(call: Int) throws {
+        let memory = InMemoryFileSystem()
+        let faults = FaultFileSystem(memory)
+        faults.set(.init(atCall: 1, error: .notSupported, kinds: [.createUnnamedFile]))
+        let name = Array("t".utf8)
+        faults.intervene(atCall: call + 1) { try? memory.openDirectory("/").removeTree(name) }
+        let file = try faults.openDirectory("/").createUnnamedFile(passing: name, mode: 0o600)
+        try file.write(text: "kept")
+        try file.seek(to: 0)
+        #expect(try file.read(upTo: 8) == Array("kept".utf8))
+        #expect(memory.contents == [:])
+    }
 }

@@ -103,10 +103,8 @@ MUTANTS = [
      'if durable && !ON { try file.sync() }', (CUTS,)),
     ('folder-of-a-ref-not-synced', 'VaultCore/Store/ScratchArea.swift', 'if durable { try target.sync() }',
      'if durable && !ON { try target.sync() }', (CUTS,)),
-    ('objects-not-synced', 'VaultCore/Store/ObjectBatch.swift',
-     '''try attempt("cannot sync an object") { () throws(Errno) in
-                try''', '''try attempt("cannot sync an object") { () throws(Errno) in
-                if !ON { try''', (CUTS,)),
+    ('objects-not-synced', 'VaultCore/Store/ObjectBatch.swift', 'try folder.openFile(names[index]).sync() }',
+     'if !ON { try folder.openFile(names[index]).sync() } }', (CUTS,)),
     ('object-folder-not-synced', 'VaultCore/Store/ObjectBatch.swift', 'in try target.sync() }',
      'in if !ON { try target.sync() } }', (CUTS,)),
     ('remote-files-not-synced', 'VaultCore/Sync/FolderWriter.swift',

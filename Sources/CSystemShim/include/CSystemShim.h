@@ -87,7 +87,8 @@ int vs_seconds_of_local_time(const struct vs_local_time *time, int64_t *seconds)
 // --- signals (signals.c) ---
 
 // Handles SIGINT, SIGTERM and SIGHUP by noting them, and ignores SIGPIPE and SIGXFSZ. SIGHUP stays ignored where it was
-// (nohup). A second SIGINT within two seconds restores the terminal and ends the process with status 130.
+// (nohup). A second SIGINT within two seconds restores the terminal and ends the process with status 130; a SIGTERM that
+// comes two seconds after the first, or later, with status 143.
 void vs_signals_install(void);
 // The first signal noted since the last vs_signals_clear, or 0.
 int vs_signals_pending(void);

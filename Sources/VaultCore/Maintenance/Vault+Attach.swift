@@ -32,7 +32,7 @@ extension Vault {
             guard let store = try directory.openIfPresent(".sg_vault"), try store.openIfPresent("bare") != nil else {
                 return
             }
-            _ = try store.openDirectory("local".bytes, creatingWith: 0o755)
+            _ = try store.openDirectory("local".bytes, creatingWith: 0o755, durably: true)
         }
         let layout = try CloneLayout(root: directory, path: root)
         let files = LocalFiles(layout: layout)

@@ -97,7 +97,8 @@ struct BackupWriter {
 
     func write(to path: FilePath?) throws -> BackupResult {
         let state = try vault.loadState()
-        if StashShelf(vault: vault).count > 0 { observer.warning("stashes are not in a backup") }
+        // Also where it can not be told whether there are any.
+        if (try? StashShelf(vault: vault).count()) != 0 { observer.warning("stashes are not in a backup") }
         if try !vault.pendingTags().isEmpty {
             observer.warning("that tags were made or deleted and not pushed yet is not in a backup")
         }
@@ -146,7 +147,7 @@ struct BackupWriter {
             return (folder, path)
         }
         let folder = try attempt("cannot make the folder of backups") { () throws(Errno) in
-            try vault.layout.vault.openDirectory("backups".bytes, creatingWith: 0o700)
+            try vault.layout.vault.openDirectory("backups".bytes, creatingWith: 0o700, durably: true)
         }
         let place = vault.rootPath.appending(component: ".sg_vault").appending(component: "backups")
         return (folder, place.appending(component: Self.fileName(vault.vaultID, options.label, now)))
@@ -162,19 +163,24 @@ struct BackupWriter {
     private func fill(_ file: any File, _ state: CloneState, _ now: Int64) throws -> Int {
         var zip = ZipFileWriter(file)
         var objects = 0
-        let paths = try storedPaths()
+        // A program that takes no lock may go on meanwhile. What names objects is read first and they are listed after
+        // it, so that what it names is in the backup, which may lack what came later.
+        let naming = try namingFiles()
+        let local = try BackupMember.localNames.map { (name) throws(VaultError) in (name, try vault.files.read(name)) }
+        let paths = try storedPaths(naming)
         for (number, path) in paths.enumerated() {
             try vault.environment.pool.checkCancellation()
             observer.progress(Progress(phase: .copy, done: number, total: paths.count))
-            let name = Array(path.joined(separator: [UInt8(ascii: "/")]))
+            let name = Self.memberName(path)
             try attempt("cannot copy \(PathQuoting.text(name))") { () throws(Errno) in
+                if let bytes = naming[path] { return try zip.add(name, bytes.span) }
                 let folder = try vault.layout.vault.openDirectory(path: path.dropLast()) ?? vault.layout.vault
                 try zip.add(name, from: try folder.openFile(path.last ?? []))
             }
             if case .stored(.object)? = BackupMember(name: name) { objects += 1 }
         }
-        for name in BackupMember.localNames {
-            guard let bytes = try vault.files.read(name) else { continue }
+        for (name, bytes) in local {
+            guard let bytes else { continue }
             try attempt("cannot copy local/\(name)") { () throws(Errno) in
                 try zip.add("local/\(name)".bytes, bytes.span)
             }
@@ -216,8 +222,38 @@ struct BackupWriter {
         }
     }
 
+    /// What indexes and refs hold, by path; the refs that an index names are there before it.
+    private func namingFiles() throws(VaultError) -> [[[UInt8]]: [UInt8]] {
+        var found: [[[UInt8]]: [UInt8]] = [:]
+        for (leaf, folder) in [("indexes", vault.layout.indexes), ("refs", vault.layout.refs)] {
+            let entries = try attempt("cannot list the \(leaf)") { () throws(Errno) in try folder.entries() }
+            for entry in entries {
+                let path = ["bare".bytes, leaf.bytes, entry.name]
+                guard let member = Self.naming(path) else { continue }
+                found[path] = try attempt("cannot copy \(PathQuoting.text(entry.name))") { () throws(Errno) in
+                    guard try folder.statusIfPresent(of: entry.name)?.kind == .regular else { return nil }
+                    return try folder.contents(entry.name, limit: Int(member.limit))
+                }
+            }
+        }
+        return found
+    }
+
+    /// The member that names objects at a path; nil for others.
+    private static func naming(_ path: [[UInt8]]) -> BackupMember? {
+        let member = BackupMember(name: memberName(path))
+        switch member {
+        case .stored(.ref), .stored(.index): return member
+        default: return nil
+        }
+    }
+
+    private static func memberName(_ path: [[UInt8]]) -> [UInt8] { Array(path.joined(separator: [UInt8(ascii: "/")])) }
+
     /// The path of every regular file below `bare`, one array of names each.
-    private func storedPaths() throws(VaultError) -> [[[UInt8]]] {
+    ///
+    /// * `naming`: What names objects and was read before; what came since is left out.
+    private func storedPaths(_ naming: [[[UInt8]]: [UInt8]]) throws(VaultError) -> [[[UInt8]]] {
         let found = try attempt("cannot list the store") { () throws(Errno) in
             var found: [[[UInt8]]] = []
             var pending: [(folder: any Directory, path: [[UInt8]])] = [(vault.layout.bare, ["bare".bytes])]
@@ -235,7 +271,7 @@ struct BackupWriter {
             }
             return found
         }
-        return found.sorted { left, right in
+        return (found.filter { Self.naming($0) == nil } + naming.keys).sorted { left, right in
             left.lexicographicallyPrecedes(right) { $0.lexicographicallyPrecedes($1) }
         }
     }

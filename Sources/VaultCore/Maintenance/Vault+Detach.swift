@@ -16,7 +16,7 @@ extension Vault {
         let lock = try lock(settling: true)
         defer { withExtendedLifetime(lock.scratch) {} }
         try refuseDuringMerge()
-        guard StashShelf(vault: self).count == 0 else {
+        guard try StashShelf(vault: self).count() == 0 else {
             throw VaultError(.refused, "stashes would be lost", hint: "vaultctl stash pop, or stash drop")
         }
         guard try RekeyPlace.open(self) == nil else {
@@ -39,6 +39,8 @@ extension Vault {
             try layout.root.rename(CloneLayout.vaultName, to: layout.root, as: aside, replacing: false)
             try layout.root.sync()
             try layout.root.removeTree(aside)
+            // The keys were in it: they are gone when this says so.
+            try layout.root.sync()
         }
         return DetachResult(directory: root, vaultID: vaultID, backup: backup)
     }

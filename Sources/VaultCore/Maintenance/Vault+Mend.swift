@@ -115,6 +115,8 @@ extension Vault {
                     kept = "\(newName ?? name)-\(number)".bytes
                 }
             }
+            // Where it went first: else a power cut could leave it nowhere.
+            try place.sync()
             try folder.sync()
         }
     }

@@ -64,8 +64,7 @@ private struct BackupRestore {
     func run(inNew path: FilePath) throws -> RestoreBackupResult {
         let place = try ClonePlace(path, environment: environment)
         do {
-            let new = try NewClone(
-                in: place.root, path: place.path, keys: key.holder, mode: key.mode, environment: environment)
+            let new = try place.makeClone(keys: key.holder, mode: key.mode, environment: environment)
             defer { withExtendedLifetime(new) {} }
             var result = try fill(new)
             if let head = result.head, key.mode != .bare {
@@ -101,8 +100,10 @@ private struct BackupRestore {
         guard !isTaken else {
             throw VaultError(.refused, "\(real.text) is a vault already", path: real.text)
         }
+        var isMade = false
         do {
-            let new = try NewClone(in: root, path: real, keys: key.holder, mode: key.mode, environment: environment)
+            let new = try NewClone(
+                in: root, path: real, keys: key.holder, mode: key.mode, environment: environment, isMade: &isMade)
             defer { withExtendedLifetime(new) {} }
             var result = try fill(new)
             try recordWritten(new, result.head, in: root)
@@ -114,7 +115,7 @@ private struct BackupRestore {
             result.directory = real.text
             return result
         } catch {
-            try? root.removeTree(CloneLayout.newName)
+            if isMade { try? root.removeTree(CloneLayout.newName) }
             throw error
         }
     }

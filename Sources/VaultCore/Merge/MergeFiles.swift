@@ -214,7 +214,7 @@ struct MergeFiles {
             }
             return (folder, try folder.statusIfPresent(of: name))
         }
-        let pending = try PendingFile(in: scratch, replacing: existing)
+        var pending = try PendingFile(in: scratch, replacing: existing)
         try attempt(failure, path: place) { () throws(Errno) in
             try pending.file.write(bytes.span)
             try pending.file.sync()

@@ -87,10 +87,17 @@ extension CloneLayout {
 
     /// Ends a rekey that was interrupted between the two renames that let the vaults change places.
     ///
-    /// Only then is there a new vault and none under the name of one.
+    /// Only then is there a new vault and none under the name of one. That takes no lock: one that runs is between the
+    /// two for a moment as well, and gets what it was about to do.
     static func settleRekey(_ root: any Directory) throws(Errno) {
         guard try root.statusIfPresent(of: vaultName) == nil, try holdsRekey(root), try isSwapped(root) else { return }
-        try root.rename(newName, to: root, as: vaultName, replacing: false)
+        do throws(Errno) {
+            try root.rename(newName, to: root, as: vaultName, replacing: false)
+        } catch {
+            // The rekey itself, or another command, was first.
+            guard try root.statusIfPresent(of: vaultName) != nil else { throw error }
+            return
+        }
         try root.sync()
     }
 }

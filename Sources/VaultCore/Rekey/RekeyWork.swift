@@ -231,8 +231,10 @@ struct RekeyWork: ~Copyable {
                 try old.environment.failPoints.hit(.rekeyBetweenRenames)
                 try root.rename(CloneLayout.newName, to: root, as: CloneLayout.vaultName, replacing: false)
             } catch {
-                try? root.rename(folder.bytes, to: root, as: CloneLayout.vaultName, replacing: false)
-                throw error
+                let isUndone =
+                    (try? root.rename(folder.bytes, to: root, as: CloneLayout.vaultName, replacing: false)) != nil
+                // Who opened the clone in between has given the new one its name: then this is done.
+                guard !isUndone, (try? new.layout.isNamed(CloneLayout.vaultName)) == true else { throw error }
             }
             try root.sync()
         }

@@ -53,9 +53,10 @@ extension Vault {
         try NewClone.removeLeftover(in: layout.root, rootPath)
         let (read, write) = try Self.deriveBoth(key)
         let holder = KeyHolder(vaultID: key.vaultID, readKey: read, writeKey: write)
+        var isMade = false
         do {
             let new = try NewClone(
-                in: layout.root, path: rootPath, keys: holder, mode: .full, environment: environment)
+                in: layout.root, path: rootPath, keys: holder, mode: .full, environment: environment, isMade: &isMade)
             let text = try decoding("writing the vault key") { () throws(FormatError) in try key.text() }
             try new.write("vault_key", secret: text)
             let pending = PendingRekey(
@@ -65,7 +66,7 @@ extension Vault {
             try RekeyJournal(pending).write(new.vault.files, scratch: new.scratch)
             try attempt("cannot sync the new vault") { () throws(Errno) in try layout.root.syncFileSystem() }
         } catch {
-            try? layout.root.removeTree(CloneLayout.newName)
+            if isMade { try? layout.root.removeTree(CloneLayout.newName) }
             throw error
         }
     }
@@ -205,7 +206,7 @@ extension Vault {
                 hint: "use a full clone", path: root)
         }
         try refuseDuringMerge()
-        guard StashShelf(vault: self).count == 0 else {
+        guard try StashShelf(vault: self).count() == 0 else {
             throw VaultError(
                 .refused, "stashes are encrypted with the key that goes", hint: "vaultctl stash pop, or stash drop")
         }

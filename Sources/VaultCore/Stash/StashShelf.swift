@@ -67,12 +67,17 @@ struct StashShelf {
         return records[number]
     }
 
-    /// How many there are, as far as that can be told.
-    var count: Int {
-        let own = (try? ownNames())?.count ?? 0
-        let zips = (try? zipNames())?.count ?? 0
-        return own + zips
+    /// The stash of which something is known, under the number that it has now; nil when it is gone.
+    func record(_ info: StashInfo) throws -> (number: Int, record: StashRecord)? {
+        let records = try all()
+        guard let number = records.firstIndex(where: { $0.info(info.number) == info }) else { return nil }
+        return (number, records[number])
     }
+
+    /// How many there are.
+    ///
+    /// - Throws: when that can not be told: whoever would lose them by it must not take that for none.
+    func count() throws(VaultError) -> Int { try ownNames().count + zipNames().count }
 
     private func shelf() throws(VaultError) -> (any Directory)? {
         guard let own = try vault.layout.ownFolder(create: false) else { return nil }

@@ -22,12 +22,18 @@ extension Vault {
             edits, before: verb, message: "before \(verb)", state, graph, trees, scratch: scratch, observer: observer)
     }
 
-    /// Brings the newest stash, which this command made, back.
+    /// Brings a stash that this command made back.
     ///
     /// - Returns: The stash, where commits that have come changed the same, or work is in its way: it is kept then.
+    /// - Throws: `revisionNotFound` when somebody has dropped it since.
     func bringBack(_ stash: StashInfo, scratch: ScratchArea, observer: any Observer) throws -> StashInfo? {
+        // The reference takes no lock and may have made or dropped one since: the number alone is no name.
+        guard let (number, record) = try StashShelf(vault: self).record(stash) else {
+            throw VaultError(.revisionNotFound, "the stash that was made is gone", hint: "vaultctl stash list")
+        }
+        let stash = record.info(number)
         do {
-            return try applyStash(stash.number, drop: true, scratch: scratch, observer: observer).isDropped
+            return try applyStash(record, number, drop: true, scratch: scratch, observer: observer).isDropped
                 ? nil : stash
         } catch let error as VaultError where error.code == .conflicts || error.code == .dirtyTree {
             return stash
@@ -41,13 +47,20 @@ extension Vault {
         do {
             guard try bringBack(stash, scratch: scratch, observer: observer) != nil else { return error }
         } catch {}  // the stash is there still, and the first failure is the one to tell
-        return Self.keeping(stash, error)
+        return keeping(stash, error)
     }
 
     /// A failure, and where the edits are that were put aside before.
-    static func keeping(_ stash: StashInfo, _ error: any Error) -> any Error {
+    func keeping(_ stash: StashInfo, _ error: any Error) -> any Error {
         guard let error = error as? VaultError else { return error }
-        return error.following("the edits are kept as stash \(stash.number)", hint: "vaultctl stash pop")
+        var number = stash.number
+        do {
+            guard let found = try StashShelf(vault: self).record(stash) else { return error }
+            number = found.number
+        } catch {}  // it is there for all that is known
+        return error.following(
+            "the edits are kept as stash \(number)",
+            hint: number == 0 ? "vaultctl stash pop" : "vaultctl stash pop \(number)")
     }
 
     /// The edits of tracked files.

@@ -78,10 +78,16 @@ extension Vault {
     func applyStash(
         _ number: Int, drop: Bool, scratch: ScratchArea, observer: any Observer
     ) throws -> StashApplied {
+        try applyStash(StashShelf(vault: self).record(number), number, drop: drop, scratch: scratch, observer: observer)
+    }
+
+    /// The same for a stash that was looked up.
+    func applyStash(
+        _ listed: StashRecord, _ number: Int, drop: Bool, scratch: ScratchArea, observer: any Observer
+    ) throws -> StashApplied {
         let state = try loadState()
         try refusePacks(state.config, "apply a stash")
         let shelf = StashShelf(vault: self)
-        let listed = try shelf.record(number)
         if let damage = listed.damage { throw damage }
         var record = listed
         let info = listed.info(number)

@@ -33,14 +33,15 @@ extension Vault {
     /// Forgets the stored token, also in its older place; false when there was none.
     package func removeAccessToken() throws -> Bool {
         let lock = try lock()
-        guard try accessToken() != nil else { return false }
+        let isThere = try accessToken() != nil
         try files.remove(Self.tokenName)
         try attempt("cannot remove the access token") { () throws(Errno) in
             do throws(Errno) { try layout.vault.removeFile(Array(Self.tokenName.utf8)) } catch .noSuchFile {}
+            try layout.vault.sync()
         }
         // Held up to here.
         _ = consume lock
-        return true
+        return isThere
     }
 
     /// Stores a token, readable by its owner only.

@@ -56,14 +56,18 @@ package final class CloneLayout: Sendable {
     /// A folder that git or a copy may have lost because it was empty: it is made again.
     private static func openOptional(_ name: String, in parent: any Directory) throws(VaultError) -> any Directory {
         try attempt("cannot open \(name) of the vault") { () throws(Errno) in
-            try parent.openDirectory(name.bytes, creatingWith: 0o777)
+            try parent.openDirectory(name.bytes, creatingWith: 0o777, durably: true)
         }
     }
 
     /// Makes the folders of a new clone below `root`, under `newName`, and opens them.
-    static func make(in root: any Directory, path: FilePath) throws(VaultError) -> CloneLayout {
-        try attempt("cannot make the folders of the vault", path: path.text) { () throws(Errno) in
-            try root.createDirectory(newName, mode: 0o777)
+    ///
+    /// * `isMade`: Is set once there is a folder of that name which is ours: before, it is somebody else's.
+    static func make(in root: any Directory, path: FilePath, isMade: inout Bool) throws(VaultError) -> CloneLayout {
+        let failure = "cannot make the folders of the vault"
+        try attempt(failure, path: path.text) { () throws(Errno) in try root.createDirectory(newName, mode: 0o777) }
+        isMade = true
+        try attempt(failure, path: path.text) { () throws(Errno) in
             let vault = try root.openDirectory(newName)
             try vault.createDirectory("bare".bytes, mode: 0o777)
             try vault.createDirectory("local".bytes, mode: 0o777)
@@ -79,12 +83,23 @@ package final class CloneLayout: Sendable {
     ///
     /// One that was opened while it was made has got the name of a vault since.
     func isInPlace() throws(Errno) -> Bool {
-        let own = try vault.status()
-        for name in [name, Self.vaultName] {
-            guard let found = try root.statusIfPresent(of: name) else { continue }
-            if found.device == own.device, found.inode == own.inode { return true }
-        }
+        for name in [name, Self.vaultName] where try isNamed(name) { return true }
         return false
+    }
+
+    /// Whether the vault's folder has a name in the clone.
+    func isNamed(_ name: [UInt8]) throws(Errno) -> Bool {
+        let own = try vault.status()
+        guard let found = try root.statusIfPresent(of: name) else { return false }
+        return found.device == own.device && found.inode == own.inode
+    }
+
+    /// Makes a folder that is missing: durably, but in a clone under construction, all of which becomes durable before it
+    /// has its name.
+    private func makeFolder(_ name: [UInt8], in parent: any Directory) throws(Errno) -> any Directory {
+        var isUnderConstruction = self.name == Self.newName
+        if isUnderConstruction { isUnderConstruction = try isNamed(Self.newName) }
+        return try parent.openDirectory(name, creatingWith: 0o700, durably: !isUnderConstruction)
     }
 
     /// The folder `local/vaultctl`, made when absent; nil when it can not be made (a read-only file system).
@@ -95,10 +110,7 @@ package final class CloneLayout: Sendable {
         } catch .noSuchFile {
             guard create else { return nil }
             return try attempt("cannot make local/vaultctl", path: rootPath.text) { () throws(Errno) in
-                do throws(Errno) {
-                    try local.createDirectory(name, mode: 0o700)
-                } catch .fileExists {}  // another process was first
-                return try local.openDirectory(name)
+                try makeFolder(name, in: local)
             }
         } catch {
             throw .io(error, "cannot open local/vaultctl", path: rootPath.text)
@@ -111,12 +123,8 @@ package final class CloneLayout: Sendable {
             throw VaultError(.readOnlyFilesystem, "the clone can not be written", path: rootPath.text)
         }
         return try attempt("cannot make local/vaultctl/\(name)", path: rootPath.text) { () throws(Errno) in
-            do throws(Errno) {
-                return try own.openDirectory(name.bytes)
-            } catch .noSuchFile {
-                try own.createDirectory(name.bytes, mode: 0o700)
-                return try own.openDirectory(name.bytes)
-            }
+            do throws(Errno) { return try own.openDirectory(name.bytes) } catch .noSuchFile {}  // made now
+            return try makeFolder(name.bytes, in: own)
         }
     }
 

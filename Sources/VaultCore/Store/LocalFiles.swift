@@ -33,14 +33,25 @@ final class LocalFiles: Sendable {
         try write(name, JSONWriter.bytes(value, .pythonIndented2), scratch: scratch)
     }
 
-    /// Removes a file of `local/`; absent is fine.
-    func remove(_ name: String) throws(VaultError) {
+    /// Removes a file of `local/` durably; absent is fine.
+    ///
+    /// * `syncsAbsent`: Sync the folder also when the file is gone already: a try before may have failed at just that.
+    func remove(_ name: String, syncsAbsent: Bool = true) throws(VaultError) {
         try attempt("cannot remove local/\(name)", path: layout.rootPath.text) { () throws(Errno) in
-            do throws(Errno) {
-                try layout.local.removeFile(name.bytes)
-                try layout.local.sync()
-            } catch .noSuchFile {}  // the postcondition holds already
+            try Self.remove(name, from: layout.local, syncsAbsent: syncsAbsent)
         }
+    }
+
+    private static func remove(
+        _ name: String, from folder: any Directory, syncsAbsent: Bool
+    ) throws(Errno) {
+        do throws(Errno) {
+            try folder.removeFile(name.bytes)
+        } catch {
+            guard error == .noSuchFile else { throw error }
+            if !syncsAbsent { return }
+        }
+        try folder.sync()
     }
 
     /// A JSON file of `local/vaultctl`, or nil when absent.
@@ -79,13 +90,13 @@ final class LocalFiles: Sendable {
         }
     }
 
-    func removeOwn(_ name: String) throws(VaultError) {
+    /// Removes a file of `local/vaultctl` durably; absent is fine.
+    ///
+    /// * `syncsAbsent`: As of `remove`.
+    func removeOwn(_ name: String, syncsAbsent: Bool = true) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
         try attempt("cannot remove local/vaultctl/\(name)") { () throws(Errno) in
-            do throws(Errno) {
-                try own.removeFile(name.bytes)
-                try own.sync()
-            } catch .noSuchFile {}  // the postcondition holds already
+            try Self.remove(name, from: own, syncsAbsent: syncsAbsent)
         }
     }
 

@@ -209,10 +209,11 @@ final class ObjectBatch: Sendable {
     func commit() throws {
         let staged = state.withLock { $0.staged }
         guard !staged.isEmpty else { return }
-        try makeDurable(staged)
-        for item in staged {
-            try name(item)
-        }
+        try makeDurable(staged.map(\.temporary), in: scratch.directory)
+        var held: [[UInt8]] = []
+        for item in staged where try !name(item) { held.append(item.id.text.bytes) }
+        // They may be of a program that syncs nothing.
+        try makeDurable(held, in: target)
         state.withLock {
             $0.staged = []
             $0.names = [:]
@@ -220,20 +221,19 @@ final class ObjectBatch: Sendable {
         try attempt("cannot sync the object folder") { () throws(Errno) in try target.sync() }
     }
 
-    private func makeDurable(_ staged: [Staged]) throws {
-        if staged.count > Self.individualSyncs {
-            try attempt("cannot sync the objects") { () throws(Errno) in try scratch.directory.syncFileSystem() }
+    private func makeDurable(_ names: [[UInt8]], in folder: any Directory) throws {
+        if names.isEmpty { return }
+        if names.count > Self.individualSyncs {
+            try attempt("cannot sync the objects") { () throws(Errno) in try folder.syncFileSystem() }
             return
         }
-        let folder = scratch.directory
-        try WorkerPool(threads: min(staged.count, 8)).forEach(count: staged.count) { index in
-            try attempt("cannot sync an object") { () throws(Errno) in
-                try folder.openFile(staged[index].temporary).sync()
-            }
+        try WorkerPool(threads: min(names.count, 8)).forEach(count: names.count) { index in
+            try attempt("cannot sync an object") { () throws(Errno) in try folder.openFile(names[index]).sync() }
         }
     }
 
-    private func name(_ item: Staged) throws(VaultError) {
+    /// Gives an object its name; false when the store holds the same one already.
+    private func name(_ item: Staged) throws(VaultError) -> Bool {
         let name = item.id.text.bytes
         do throws(Errno) {
             try scratch.directory.rename(item.temporary, to: target, as: name, replacing: false)
@@ -245,14 +245,15 @@ final class ObjectBatch: Sendable {
             }
             if try isSame(staged, as: item.id) {
                 try? scratch.directory.removeFile(item.temporary)
-            } else {
-                try attempt("cannot store object \(item.id.text)") { () throws(Errno) in
-                    try scratch.directory.rename(item.temporary, to: target, as: name, replacing: true)
-                }
+                return false
+            }
+            try attempt("cannot store object \(item.id.text)") { () throws(Errno) in
+                try scratch.directory.rename(item.temporary, to: target, as: name, replacing: true)
             }
         } catch {
             throw .io(error, "cannot store object \(item.id.text)", path: item.id.text)
         }
+        return true
     }
 
     /// True when the store's copy equals the staged one; false when the store's copy is damaged and was moved away.

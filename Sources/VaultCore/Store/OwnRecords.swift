@@ -175,7 +175,8 @@ extension Vault {
 
     func recordNotStored(_ paths: Set<VaultPath>, scratch: ScratchArea) throws(VaultError) {
         if paths.isEmpty {
-            try files.removeOwn(Self.notStoredName)
+            // After every move of the working copy, where there mostly is none; one that comes back harms nothing.
+            try files.removeOwn(Self.notStoredName, syncsAbsent: false)
             return
         }
         let items = paths.sorted().map { JSONValue.string(Base64.text($0.bytes.span)) }

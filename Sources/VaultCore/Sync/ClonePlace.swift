@@ -16,6 +16,8 @@ final class ClonePlace: Sendable {
     let partial: [PartialClone]
     /// What was written into a target that was there before: others may write there as well.
     private let made = Locked<[VaultPath]>([])
+    /// What the folder of the vault is called, once it is made here: before, one of that name is somebody else's.
+    private let vaultFolder = Locked<[UInt8]?>(nil)
     private let spare: SpareFiles
     private static let inner = PartialClone.inner.bytes
     private static let lockName = PartialClone.lockName
@@ -99,8 +101,16 @@ final class ClonePlace: Sendable {
 
     /// Moves what an interrupted clone left in its target out of the way of the next, which goes on with it.
     private static func takePartial(in root: any Directory, _ path: FilePath) throws(VaultError) -> [PartialClone] {
-        let found = try attempt("cannot look into \(path.text)", path: path.text) { () throws(Errno) in
-            try PartialClone.taken(in: root)
+        let found: [PartialClone]?
+        do throws(Errno) {
+            found = try PartialClone.taken(in: root)
+        } catch {
+            guard error == .directoryNotEmpty else {
+                throw .io(error, "cannot look into \(path.text)", path: path.text)
+            }
+            throw VaultError(
+                .directoryNotEmpty, "\(path.text) holds a folder that is not of this program",
+                hint: "name another folder", path: path.text)
         }
         guard let found else {
             throw VaultError(.locked, "another command is making a vault in \(path.text)", path: path.text)
@@ -121,6 +131,14 @@ final class ClonePlace: Sendable {
         }
     }
 
+    /// Makes the folders of the clone.
+    func makeClone(keys: KeyHolder, mode: CloneMode, environment: VaultEnvironment) throws -> NewClone {
+        var isMade = false
+        defer { if isMade { vaultFolder.withLock { $0 = CloneLayout.newName } } }
+        return try NewClone(
+            in: root, path: path, keys: keys, mode: mode, environment: environment, isMade: &isMade)
+    }
+
     /// Gives the clone its name, durably.
     ///
     /// Returns its path as text.
@@ -130,6 +148,7 @@ final class ClonePlace: Sendable {
             // In the target itself the name alone makes it a clone: everything is durable before it has it.
             if wrapper == nil { try root.syncFileSystem() }
             try root.rename(vault, to: root, as: CloneLayout.vaultName, replacing: false)
+            vaultFolder.withLock { $0 = CloneLayout.vaultName }
             try root.syncFileSystem()
             guard let wrapper else { return }
             let outer = try parent.openDirectory(wrapper)
@@ -154,7 +173,7 @@ final class ClonePlace: Sendable {
             return
         }
         removeMade()
-        for name in [CloneLayout.newName, CloneLayout.vaultName] { try? root.removeTree(name) }
+        if let name = vaultFolder.withLock({ $0 }) { try? root.removeTree(name) }
     }
 
     /// Removes everything that was built but the objects, of which a later clone to the same place makes use.
@@ -165,8 +184,10 @@ final class ClonePlace: Sendable {
         } else {
             try? root.prune(keeping: [CloneLayout.newName, CloneLayout.vaultName])
         }
-        // It may have had its name already.
-        try? root.rename(CloneLayout.vaultName, to: root, as: CloneLayout.newName, replacing: false)
+        guard let name = vaultFolder.withLock({ $0 }) else { return }
+        if name == CloneLayout.vaultName {
+            try? root.rename(name, to: root, as: CloneLayout.newName, replacing: false)
+        }
         guard let vault = try? root.openDirectory(CloneLayout.newName) else { return }
         // Of the folder for keys and settings only the lock stays, by which the leftover is known for ours.
         try? vault.prune(keeping: ["bare".bytes, "local".bytes])

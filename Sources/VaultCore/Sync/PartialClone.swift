@@ -50,7 +50,7 @@ struct PartialClone: Sendable {
 
     /// What was left in the target of a clone itself; nil while another command is at work there.
     ///
-    /// - Throws: `notPermitted` for what another user left.
+    /// - Throws: `notPermitted` for what another user left, `directoryNotEmpty` for what is of another program.
     static func taken(in root: any Directory) throws(Errno) -> [PartialClone]? {
         var found: [PartialClone] = []
         // A clone that was killed after the move left the first, which is gone on with before the name is used again.
@@ -58,6 +58,8 @@ struct PartialClone: Sendable {
             guard let vault = try root.openIfPresent(left) else { continue }
             guard try vault.status().isOwn else { throw .notPermitted }
             let own = try vault.openIfPresent("local")?.openIfPresent("vaultctl")
+            // A clone of ours has its lock before any other file.
+            if own == nil, try vault.holdsFiles() { throw .directoryNotEmpty }
             let lock = try own?.openForAppending(lockName, mode: 0o600)
             if let lock, try !lock.lock(wait: false) { return nil }
             let objects = try objects(of: vault)

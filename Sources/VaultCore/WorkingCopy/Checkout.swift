@@ -261,7 +261,7 @@ struct Checkout: Sendable {
             existing = nil
         }
         try Self.require(item, existing)
-        let pending = try PendingFile(in: scratch, replacing: existing)
+        var pending = try PendingFile(in: scratch, replacing: existing)
         let size = try fill(pending.file, with: item)
         do throws(Errno) {
             if syncsBeforeNaming { try pending.file.sync() }

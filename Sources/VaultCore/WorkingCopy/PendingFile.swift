@@ -3,44 +3,65 @@ internal import VaultSystem
 
 /// A file being written before it gets its name.
 ///
-/// Without a name where the file system allows it, so that a kill leaves no plaintext behind.
-struct PendingFile {
+/// Without a name where the file system allows it, so that a kill leaves no plaintext behind; where it does not, one that
+/// is dropped before it got its name is removed.
+struct PendingFile: ~Copyable {
     let file: any File
-    private let name: [UInt8]?
     private let scratch: ScratchArea
+    /// Its name in the scratch area, as long as it has one there.
+    private var name: [UInt8]?
 
     init(in scratch: ScratchArea, replacing existing: FileStatus?) throws(VaultError) {
-        self.scratch = scratch
-        do throws(Errno) {
-            do throws(Errno) {
-                file = try scratch.directory.createUnnamedFile(mode: 0o666)
-                name = nil
-            } catch .notSupported {
-                let fresh: [UInt8]
-                do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
-                file = try scratch.directory.createFile(fresh, mode: 0o666)
-                name = fresh
-            }
-            // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
-            if let existing, existing.kind == .regular { try file.keepMode(existing.mode & 0o777) }
-        } catch {
+        // An existing file keeps its mode bits (spec 05 §12); a link or a FIFO in the way does not.
+        let mode = existing.flatMap { $0.kind == .regular ? $0.mode & 0o777 : nil }
+        let made: (file: any File, name: [UInt8]?)
+        do throws(Errno) { made = try Self.create(in: scratch, mode: mode) } catch {
             throw .io(error, "cannot make a temporary file")
         }
+        self.scratch = scratch
+        file = made.file
+        name = made.name
     }
 
-    func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+    deinit {
+        if let name { try? scratch.directory.removeFile(name) }
+    }
+
+    private static func create(
+        in scratch: ScratchArea, mode: UInt32?
+    ) throws(Errno) -> (file: any File, name: [UInt8]?) {
+        do throws(Errno) {
+            let file = try scratch.directory.createUnnamedFile(mode: 0o666)
+            if let mode { try file.keepMode(mode) }
+            return (file, nil)
+        } catch {
+            guard error == .notSupported else { throw error }
+        }
+        let fresh: [UInt8]
+        do throws(VaultError) { fresh = try scratch.freshName() } catch { throw .ioError }
+        let file = try scratch.directory.createFile(fresh, mode: 0o666)
+        do throws(Errno) {
+            if let mode { try file.keepMode(mode) }
+        } catch {
+            try? scratch.directory.removeFile(fresh)
+            throw error
+        }
+        return (file, fresh)
+    }
+
+    mutating func publish(as target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
         do throws(Errno) {
             try move(to: target, in: folder, replacing: replacing)
         } catch {
             guard error == .crossDevice else { throw error }
             try copy(as: target, in: folder, replacing: replacing)
-            if let name { try? scratch.directory.removeFile(name) }
         }
     }
 
-    private func move(to target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
+    private mutating func move(to target: [UInt8], in folder: any Directory, replacing: Bool) throws(Errno) {
         if let name {
             try scratch.directory.rename(name, to: folder, as: target, replacing: replacing)
+            self.name = nil
             return
         }
         if !replacing {
