@@ -263,7 +263,9 @@ extension Vault {
             // A clone or a fetch has brought it; what it asks of signatures is asked before it is worked on.
             try enforcePolicy(of: state.index, graph, head: shared, beyond: state.head)
         }
-        if let own = try ownBranch(on: named, state), let head = try refs.commit(of: own.headRefID) {
+        let own = try ownBranch(on: named, state)
+        if let own { try requireRef(of: own, state) }
+        if let own, let head = try refs.commit(of: own.headRefID) {
             guard let shared, shared != head, try store.holds(shared), try graph.isAncestor(head, of: shared) else {
                 return BranchStart(own: own, head: head)
             }
@@ -332,8 +334,9 @@ extension Vault {
     func localHead(of branch: BranchRecord, _ state: CloneState) throws(VaultError) -> ObjectID? {
         if branch.branchID == state.namedBranch.branchID { return state.head }
         let shared = try refs.commit(of: branch.headRefID)
-        guard branch.type == .named, let own = try ownBranch(on: branch, state),
-            let head = try refs.commit(of: own.headRefID)
+        guard branch.type == .named, let own = try ownBranch(on: branch, state) else { return shared }
+        try requireRef(of: own, state)
+        guard let head = try refs.commit(of: own.headRefID)
         else { return shared }
         guard let shared, shared != head, try store.holds(shared) else { return head }
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)

@@ -8,20 +8,25 @@ extension Vault {
     ///
     /// * `remote`: Where `options.repair` fetches missing and corrupt objects from; without one it makes anew what the
     ///   clone's own files tell.
-    /// - Throws: only when the check itself could not be done. What it finds is in the report.
+    /// - Throws: only when the check itself could not be done: `keyWrong` where the key opens nothing here. What it finds
+    ///   is in the report.
     public func fsck(
         _ options: FsckOptions = FsckOptions(), repairFrom remote: (any Remote)? = nil,
         observer: any Observer = SilentObserver()
     ) async throws -> FsckReport {
+        try requireFittingKey()
         guard options.repair else {
             return try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         let lock = try lockWithoutRecovery()
-        var mended = try mendMisplaced(lock.scratch)
+        // The log first: what is mended afterwards is recorded in it.
+        var mended = try mendReflog(lock.scratch)
+        mended += try mendMisplaced(lock.scratch)
         mended += try await mendMutable(from: remote, lock.scratch)
-        mended.names += try restoreOwnRef(lock.scratch)
         mended += try await mendRecords(from: remote, lock.scratch)
         mended += try mendShared(lock.scratch)
+        mended += try mendStashes()
+        mended += try mendServer(lock.scratch)
         // A new branch could not be recorded beside what a newer version wrote.
         if (try? OwnRecord.requireWritable(layout)) != nil { mended += try mendSigningKey(lock.scratch) }
         var report = try FsckOperation(vault: self, options: options, observer: observer).run()
@@ -53,6 +58,8 @@ extension Vault {
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
         mended += keys
+        report.broken += mended.guesses
+        report.unrepaired += mended.guesses.map(\.id)
         let left = Set(report.unrepaired)
         report.repaired = Set(mended.names + fetched.map(\.text)).subtracting(left).sorted()
         report.notes += mended.notes
@@ -63,6 +70,7 @@ extension Vault {
 extension Vault {
     /// Checks the clone's own files: config, index, refs, keys, records and stashes; no object of its history.
     public func checkOwnFiles() throws -> FsckReport {
+        try requireFittingKey()
         var options = FsckOptions(connectivityOnly: true)
         options.ownFilesOnly = true
         return try FsckOperation(vault: self, options: options, observer: SilentObserver()).run()
@@ -84,14 +92,5 @@ extension Vault {
             !missing.isEmpty ? .objectMissing : report.isDamaged ? .objectCorrupt : .ioError
         throw VaultError(
             code, "the vault is not whole: \(first.kind.rawValue) \(first.id): \(first.detail)", object: first.id)
-    }
-
-    /// Puts a lost ref of this clone back to the commit that it last named, when that is held.
-    fileprivate func restoreOwnRef(_ scratch: ScratchArea) throws(VaultError) -> [String] {
-        guard let state = try? loadState(allowingLostRef: true), state.head == nil, state.cloneBranch != nil,
-            let last = try lastCommit(of: state.headRef, state.namedBranch), try store.holds(last)
-        else { return [] }
-        try storeRef(state.headRef, old: nil, new: last, scratch: scratch)
-        return [state.headRef.text]
     }
 }

@@ -57,9 +57,45 @@ struct InterruptedStashTests {
             #expect(stashes.count <= 1, "\(what)")
             #expect(try Self.working(scene) == (stashes.isEmpty ? edited : clean), "\(what)")
             #expect(try vault.status().interrupted == nil, "\(what)")
+            // What was never finished is no stash that has lost its list.
+            #expect(try vault.checkOwnFiles().broken.isEmpty, "\(what)")
             if !stashes.isEmpty { #expect(try vault.applyStash(0, drop: true).isDropped, "\(what)") }
             #expect(try Self.working(scene) == edited, "\(what)")
         }
+    }
+
+    @Test func `is dropped or not when the machine goes down, and nothing of it counts as damaged`() throws {
+        _ = try scene.open("a").stash()
+        try CrashLook(memory).run {
+            try $0.dropStash(0)
+        } afterwards: { vault, _, what in
+            let damaged = try vault.stashes().filter { $0.damage != nil }
+            let broken = try vault.checkOwnFiles().broken
+            #expect(damaged.isEmpty && broken.isEmpty, "\(what)")
+        }
+    }
+
+    @Test func `and one whose list is lost is damage that nothing removes, until a repair moves it away`() async throws
+    {
+        let vault = try scene.open("a")
+        _ = try vault.stash()
+        let shelf = try memory.openDirectory("/a/.sg_vault/local/vaultctl/stash")
+        let name = try #require(try shelf.entries().first?.name)
+        let folder = try shelf.openDirectory(name)
+        try folder.removeFile(Array("manifest".utf8))
+        let objects = try folder.entries().map(\.name).sorted { $0.lexicographicallyPrecedes($1) }
+        #expect(objects.count == 3)
+        let id = "local/vaultctl/stash/" + String(decoding: name, as: UTF8.self)
+        #expect(try await vault.fsck().broken.map(\.id) == [id])
+        try scene.put("another", at: "f", in: "a")
+        _ = try vault.stash()
+        #expect(try await vault.fsck().broken.map(\.id) == [id])
+        let report = try await vault.fsck(FsckOptions(repair: true))
+        #expect(report.isClean && report.repaired == [id])
+        let kept = try vault.layout.ownSubfolder("quarantine").openDirectory(name).entries().map(\.name)
+        #expect(kept.sorted { $0.lexicographicallyPrecedes($1) } == objects)
+        #expect(try vault.stashes().count == 1)
+        #expect(try vault.applyStash(0, drop: true).isDropped)
     }
 
     @Test func `is one stash when the same is typed again`() throws {

@@ -61,6 +61,30 @@ struct MendingTests {
         #expect(setting.read("f", in: "c") == "one")
     }
 
+    @Test func `a lost server is noted, and recorded again when one address alone is known`() async throws {
+        let server = try #require(try first.recordedServer())
+        try first.files.remove("base_url")
+        let again = try setting.open("a")
+        let found = try await again.fsck()
+        #expect(found.isClean && found.notes.contains { $0.hasPrefix("local/base_url is lost") && $0.contains(server) })
+        let report = try await again.fsck(FsckOptions(repair: true))
+        #expect(report.repaired == ["local/base_url"])
+        let back = try #require(try again.recordedServer())
+        #expect(again.place(of: back) == first.place(of: server))
+        #expect(try await again.fsck().notes.isEmpty)
+        // Of two it is not guessed which one it was.
+        try again.files.remove("base_url")
+        do {
+            let lock = try again.lock()
+            let head = try again.loadState().head
+            try again.recordSeen(
+                again.ids.headRef, head, bytes: nil, accepted: head, at: RemotePlace(text: "/elsewhere"),
+                scratch: lock.scratch)
+        }
+        #expect(try await again.fsck(FsckOptions(repair: true)).repaired.isEmpty)
+        #expect(try again.recordedServer() == nil)
+    }
+
     @Test func `status tells a remote that went back`() async throws {
         try Shell.run("cd '\(setting.folder.path.text)' && cp -a remote old")
         try setting.write("two", to: "f", in: "a")

@@ -126,8 +126,9 @@ struct OwnRecordTests {
         let shelf = try own().openDirectory(Array("stash".utf8))
         let name = try #require(try shelf.entries().first?.name)
         try overwrite(try shelf.openDirectory(name), "manifest", nil)
-        let notes = try await first.fsck().notes
-        #expect(notes.count == 1 && notes[0].contains(String(decoding: name, as: UTF8.self)))
+        let report = try await first.fsck()
+        #expect(report.broken.map(\.id) == ["local/vaultctl/stash/\(String(decoding: name, as: UTF8.self))"])
+        #expect(report.isDamaged)
     }
 
     @Test(arguments: [nil, "", "-----BEGIN PRIVATE KEY-----\nMIG"])

@@ -64,3 +64,79 @@ struct ReflogTests {
         #expect(try log.unexpired(nowMs: 1_700_000_000_000).expired == 1)
     }
 }
+
+/// What a damaged log of moves does to the commands that read it.
+@Suite("A damaged reflog")
+struct DamagedReflogTests {
+    private let setting: TwoClones
+    private let first: Vault
+    /// The commits of the clone, the oldest first.
+    private let commits: [ObjectID]
+
+    init() throws {
+        setting = try TwoClones()
+        first = try setting.create("a")
+        var commits: [ObjectID] = []
+        for number in 1...4 {
+            try setting.write("\(number)", to: "f", in: "a")
+            commits.append(try #require(try first.commit().commit?.id))
+        }
+        self.commits = commits
+    }
+
+    private func damage(line number: Int) throws {
+        var lines = try #require(try first.files.read(Reflog.fileName)).split(separator: UInt8(ascii: "\n"))
+        lines[lines.count - 1 - number] = Array("{garbage".utf8)[...]
+        let bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")])) + [UInt8(ascii: "\n")]
+        let lock = try first.lock()
+        try first.files.write(Reflog.fileName, bytes, scratch: lock.scratch)
+    }
+
+    @Test func `a line that does not read keeps its number, and naming it is an error`() throws {
+        try damage(line: 1)
+        let moves = try first.reflog()
+        #expect(moves.map(\.number) == Array(0..<moves.count))
+        #expect(moves[..<4].map(\.new) == [commits[3], nil, commits[1], commits[0]])
+        #expect(moves[1].refID == nil && moves[1].timeMs == nil)
+        let error = #expect(throws: VaultError.self) { try first.reset(to: "@{1}", ResetOptions(hard: true)) }
+        #expect(error?.code == .revisionNotFound && error?.message.contains("@{1}") == true)
+        #expect(setting.read("f", in: "a") == "4")
+        #expect(try first.reset(to: "@{2}", ResetOptions(hard: true)).new == commits[1])
+    }
+
+    @Test func `fsck notes it, gc forgets nothing meanwhile, and a repair keeps the rest`() async throws {
+        let before = try Reflog(files: first.files).entries().count
+        try damage(line: 1)
+        let found = try await first.fsck()
+        #expect(found.isClean && found.notes.count == 1)
+        #expect(found.notes.first?.hasPrefix("1 line of local/reflog.jsonl can not be read") == true)
+        let later: Int64 = 1 << 50
+        #expect(try Reflog(files: first.files).unexpired(nowMs: later).expired == 0)
+        let report = try await first.fsck(FsckOptions(repair: true))
+        #expect(report.isClean && report.repaired == [Reflog.path])
+        #expect(try await first.fsck().notes.isEmpty)
+        #expect(try Reflog(files: first.files).entries().count == before - 1)
+        #expect(try first.reflog().prefix(3).map(\.new) == [commits[3], commits[1], commits[0]])
+        let kept = try first.layout.ownSubfolder("quarantine").contents(Reflog.fileName, limit: 1 << 20)
+        #expect(kept.map { String(decoding: $0, as: UTF8.self).contains("{garbage\n") } == true)
+    }
+
+    @Test(arguments: ["mkdir", "mkfifo", "ln -s /dev/zero", "truncate -s 5M"])
+    func `what is no log is damage, and a repair moves it away`(command: String) async throws {
+        let path = "'\(setting.folder.path.text)/a/.sg_vault/local/reflog.jsonl'"
+        for number in 1...2 {
+            try Shell.run("rm -f \(path) && \(command) \(path)")
+            let found = try await setting.open("a").fsck()
+            #expect(found.broken.map(\.id) == [Reflog.path])
+            #expect(throws: VaultError.coded(.objectCorrupt)) { try setting.open("a").reflog() }
+            // Work goes on, and is not recorded.
+            try setting.write("\(command)\(number)", to: "f", in: "a")
+            _ = try setting.open("a").commit()
+            let report = try await setting.open("a").fsck(FsckOptions(repair: true))
+            #expect(report.isClean && report.repaired == [Reflog.path])
+            try setting.write("after\(number)", to: "f", in: "a")
+            let head = try setting.open("a").commit().commit?.id
+            #expect(try setting.open("a").reflog().map(\.new) == [head])
+        }
+    }
+}

@@ -104,10 +104,11 @@ enum ReflogCommand {
         words: ["reflog"], group: .undo, summary: "where the branch of this clone has been",
         paragraph: """
             Lists the moves of the head in this clone, the newest first. @{1} names the commit before the last move, in \
-            every verb that takes a revision. The newest 1000 moves are kept.
+            every verb that takes a revision. The newest 1000 moves are kept. A line of the log that does not read keeps \
+            its number, and what it named can not be told.
             """,
         synopsis: ["reflog [--all] [-n N]"], options: [all, count],
-        exits: [.init(.ok)],
+        exits: [.init(.ok), .init(.integrity, "the log is none")],
         examples: [
             .init("vaultctl reflog -n 5", "The last five moves."), .init("vaultctl reflog --all", "Of every branch."),
         ],
@@ -151,10 +152,14 @@ private struct ReflogAnswer: Rendered {
 
     func writeText(to text: TextRenderer) throws {
         for move in moves {
-            let branch = tellsBranch ? "\(TextSafety.line(move.branch ?? move.refID)) " : ""
-            let id = try text.coloured(text.short(move.new), .id)
+            guard let ref = move.refID, let new = move.new, let time = move.timeMs else {
+                try text.line("\(tellsBranch ? "" : "@{\(move.number)} ")unreadable")
+                continue
+            }
+            let branch = tellsBranch ? "\(TextSafety.line(move.branch ?? ref)) " : ""
+            let id = try text.coloured(text.short(new), .id)
             try text.line(
-                "\(branch)@{\(move.number)} \(id) \(text.time(move.timeMs)) \(TextSafety.line(move.subject ?? ""))")
+                "\(branch)@{\(move.number)} \(id) \(text.time(time)) \(TextSafety.line(move.subject ?? ""))")
         }
     }
 
@@ -163,8 +168,9 @@ private struct ReflogAnswer: Rendered {
             "moves": .array(
                 moves.map {
                     .record([
-                        "n": .count($0.number), "ref_id": .string($0.refID), "branch": .optional($0.branch),
-                        "old": .id($0.old), "new": .id($0.new), "time_ms": .integer($0.timeMs),
+                        "n": .count($0.number), "ref_id": .optional($0.refID), "branch": .optional($0.branch),
+                        "old": .id($0.old), "new": .id($0.new),
+                        "time_ms": $0.timeMs.map { .integer($0) } ?? .null,
                         "subject": .optional($0.subject),
                     ])
                 })

@@ -60,20 +60,25 @@ public struct HeadMove: Sendable {
 
 /// A move of a branch in this clone.
 public struct ReflogMove: Sendable, Equatable {
-    /// How many moves of the same branch came after it: `@{0}` is the last.
+    /// How many moves of the same branch came after it, lines that do not read counted with them: `@{0}` is the last.
     public var number: Int
     /// The branch; nil when its ref belongs to none that is known.
     public var branch: String?
-    /// The ref that was moved.
-    public var refID: String
+    /// The ref that was moved; nil for a line of the log that does not read, of which nothing but its number is known.
+    public var refID: String?
     /// Where it was; nil for a new one.
     public var old: ObjectID?
-    /// Where it went.
-    public var new: ObjectID
-    /// Milliseconds since 1970.
-    public var timeMs: Int64
+    /// Where it went; nil for a line that does not read.
+    public var new: ObjectID?
+    /// Milliseconds since 1970; nil for a line that does not read.
+    public var timeMs: Int64?
     /// The first line of the message of `new`; nil where that commit is not held.
     public var subject: String?
+}
+
+extension ReflogMove {
+    /// A line that does not read.
+    init(unreadable number: Int) { self.number = number }
 }
 
 /// The answer of `Vault.revert`.

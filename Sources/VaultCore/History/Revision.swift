@@ -99,9 +99,14 @@ struct RevisionResolver {
     private func reflogEntry(_ text: String) throws(VaultError) -> ObjectID? {
         let body = text.hasPrefix("HEAD@{") ? text.dropFirst(6) : text.hasPrefix("@{") ? text.dropFirst(2) : ""
         guard body.hasSuffix("}"), let count = Int(body.dropLast()), count >= 0 else { return nil }
-        let moves = try Reflog(files: vault.files).entries().filter { $0.ref == state.headRef }
+        let moves = try Reflog(files: vault.files).history(of: state.headRef)
         guard count < moves.count else { throw Self.notFound(text) }
-        return moves[moves.count - 1 - count].new
+        guard let move = moves[count] else {
+            throw VaultError(
+                .revisionNotFound, "what '\(text)' names can not be told: its line in \(Reflog.path) does not read",
+                hint: "vaultctl reflog shows the others, which keep their numbers", path: Reflog.path)
+        }
+        return move.new
     }
 
     // MARK: branches
@@ -202,7 +207,8 @@ struct RevisionResolver {
 
     /// Where refs are that no branch has any more, and where the head has been.
     private func formerHeads() throws(VaultError) -> [ObjectID] {
-        var heads = Set(try Reflog(files: vault.files).entries().flatMap { [$0.old, $0.new].compactMap { $0 } })
+        var heads = Set(
+            ((try? Reflog(files: vault.files).entries()) ?? []).flatMap { [$0.old, $0.new].compactMap { $0 } })
         for ref in try vault.storedRefs() {
             // One that does not read names nothing.
             if let head = try? vault.refs.commit(of: ref) { heads.insert(head) }

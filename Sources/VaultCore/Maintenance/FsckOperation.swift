@@ -82,11 +82,14 @@ struct FsckOperation {
     /// What the branches name that must be whole here.
     private func heads(_ state: CloneState, _ report: inout FsckReport) throws(VaultError) -> [ObjectID: String] {
         var heads: [ObjectID: String] = [:]
-        for branch in state.index.branches {
+        let traces = RefTraces(vault: vault, boundaries: state.config.shallowBoundaries)
+        for branch in vault.localBranches(state.index, current: state.cloneBranch?.branchID) {
             do throws(VaultError) {
-                let isOwn = branch.branchID == state.cloneBranch?.branchID || branch.type == .named
-                guard isOwn, let head = try vault.refs.commit(of: branch.headRefID) else { continue }
-                heads[head] = heads[head] ?? branch.headRefID.text
+                if let head = try vault.refs.commit(of: branch.headRefID) {
+                    heads[head] = heads[head] ?? branch.headRefID.text
+                } else if let loss = try traces.loss(of: branch, state.index) {
+                    throw loss
+                }
             } catch {
                 guard error.isDamage || error.isUnreadable else { throw error }
                 let problem = finding(branch.headRefID.text, .ref, error.message)

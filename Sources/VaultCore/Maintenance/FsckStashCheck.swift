@@ -20,9 +20,10 @@ extension FsckOperation {
             }
         }
         for (name, count) in try shelf.withoutManifest() {
-            report.notes.append(
-                "local/vaultctl/stash/\(PathQuoting.text(name)) holds \(count) objects and no list of files: a stash that "
-                    + "was never finished, or one whose list is lost; the next stash removes it")
+            report.broken.append(
+                finding(
+                    "local/vaultctl/stash/" + PathQuoting.text(name), .state,
+                    "a stash whose list of files is lost; its contents, \(count) objects, are kept"))
         }
     }
 

@@ -57,7 +57,24 @@ extension FsckOperation {
         try check { () throws(VaultError) in _ = try files.readObject("pending_registration.json") }
         try check { () throws(VaultError) in try vault.checkAddresses() }
         try check { () throws(VaultError) in _ = try files.readObject("push_state.json") }
+        try check { () throws(VaultError) in
+            let count = try Reflog(files: files).unreadableLines()
+            if count > 0 {
+                notes.append(
+                    "\(count) \(count == 1 ? "line" : "lines") of \(Reflog.path) can not be read: which moves they told is "
+                        + "lost; vaultctl fsck --repair keeps the others")
+            }
+        }
         if vault.part.isSparse { try check { () throws(VaultError) in _ = try Selection.read(files) } }
+        try check { () throws(VaultError) in
+            guard let addresses = try vault.addressesOfLostServer(state) else { return }
+            let way =
+                addresses.count == 1
+                ? "vaultctl fsck --repair records it again" : "vaultctl remote add origin URL records one"
+            notes.append(
+                "local/base_url is lost: this clone had a server, and none is recorded; known is "
+                    + "\(addresses.joined(separator: ", ")); \(way)")
+        }
         for record in OwnRecord.all {
             if !record.isDurable, !record.isMisplaced(files), (try? record.isDamaged(files)) == true {
                 notes.append("local/vaultctl/\(record.name) does not read, as after a power cut; nothing depends on it")

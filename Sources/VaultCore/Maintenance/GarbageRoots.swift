@@ -26,9 +26,13 @@ struct GarbageRoots {
 
     /// The heads of every stored ref, whether the index names it or not; first those that must be whole here.
     private func branchHeads() throws -> (own: [ObjectID], others: [ObjectID]) {
-        let own = Set(
-            state.index.branches.filter { $0.type == .named || $0.branchID == state.cloneBranch?.branchID }
-                .map(\.headRefID))
+        let branches = vault.localBranches(state.index, current: state.cloneBranch?.branchID)
+        // What only a lost branch led to would look like garbage.
+        let traces = RefTraces(vault: vault, boundaries: state.config.shallowBoundaries)
+        for branch in branches where try vault.refs.commit(of: branch.headRefID) == nil {
+            if let loss = try traces.loss(of: branch, state.index) { throw loss }
+        }
+        let own = Set(branches.map(\.headRefID))
         var heads: (own: [ObjectID], others: [ObjectID]) = ([], [])
         for ref in try vault.storedRefs() {
             do throws(VaultError) {

@@ -7,19 +7,20 @@ struct Mended {
     var names: [String] = []
     /// What that could not bring back, and what it means.
     var notes: [String] = []
+    /// Refs that were put back to a commit which need not be the right one.
+    var guesses: [FsckReport.Finding] = []
 
     static func += (left: inout Mended, right: Mended) {
         left.names += right.names
         left.notes += right.notes
+        left.guesses += right.guesses
     }
 }
 
 extension Vault {
     /// Makes what is lost or does not read anew from what is known: the index from the remote or from the clone's own
-    /// files, `config.json` from the index and the keys, a named ref from the last accepted head; other refs that do not
-    /// read are set aside.
-    ///
-    /// This clone's own ref is put back by the log of its moves.
+    /// files, `config.json` from the index and the keys, and the refs of all its branches from what its records say of
+    /// them.
     ///
     /// * `remote`: Nil where none is recorded.
     func mendMutable(from remote: (any Remote)?, _ scratch: ScratchArea) async throws -> Mended {
@@ -64,28 +65,8 @@ extension Vault {
                 "local/config.json was made anew: this clone counts as one of the whole vault, and works on the branch "
                     + "'\(try trackedBranch(of: own, index).name)'")
         }
-        mended.names += try mendRefs(index, own, try usableConfig(), scratch)
+        mended += try await mendRefs(index, own, try usableConfig(), from: remote, scratch)
         return mended
-    }
-
-    /// Sets refs that do not read aside; puts a named one back to the last accepted head.
-    private func mendRefs(
-        _ index: BranchIndex, _ own: BranchRecord?, _ config: CloneConfig?, _ scratch: ScratchArea
-    ) throws -> [String] {
-        let named = try trackedBranch(of: own, index)
-        if let own, try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: own.headRefID) }) {
-            try setAside(own.headRefID.text, in: layout.refs)
-        }
-        guard let config, try isDamaged({ () throws(VaultError) in _ = try refs.commit(of: named.headRefID) }) else {
-            return []
-        }
-        let accepted = try? RemoteHeads(files: files, config: config, tracked: named.headRefID)[named.headRefID]
-        if let accepted, try store.holds(accepted) {
-            try storeRef(named.headRefID, old: nil, new: accepted, scratch: scratch)
-        } else {
-            try setAside(named.headRefID.text, in: layout.refs)
-        }
-        return [named.headRefID.text]
     }
 
     /// `local/config.json`, or nil when it is absent or can not be used.
@@ -105,7 +86,7 @@ extension Vault {
         return (index, isDamaged)
     }
 
-    private func isDamaged(_ read: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
+    func isDamaged(_ read: () throws(VaultError) -> Void) throws(VaultError) -> Bool {
         do throws(VaultError) {
             try read()
             return false

@@ -54,6 +54,74 @@ extension Vault {
         return mended
     }
 
+    /// Takes lines that do not read out of the log of moves, or moves what is no log out of its place.
+    func mendReflog(_ scratch: ScratchArea) throws -> Mended {
+        let log = Reflog(files: files)
+        let lines: [Reflog.Entry?]
+        do throws(VaultError) { lines = try log.lines() } catch {
+            if error.isUnreadable { return Mended() }
+            guard error.code == .objectCorrupt else { throw error }
+            try setAside(Reflog.fileName, in: layout.local)
+            return Mended(
+                names: [Reflog.path],
+                notes: ["\(Reflog.path) was no log: moves of branches are recorded from now on, and @{0} is the next"])
+        }
+        let kept = lines.compactMap(\.self)
+        guard kept.count < lines.count else { return Mended() }
+        if let bytes = try files.read(Reflog.fileName, limit: Reflog.limit) {
+            let place = try layout.ownSubfolder("quarantine")
+            try attempt("cannot keep a copy of \(Reflog.path)", path: Reflog.path) { () throws(Errno) in
+                try scratch.replace(Reflog.fileName.bytes, in: place, with: bytes.span, mode: 0o600)
+            }
+        }
+        try log.replace(with: kept, scratch: scratch)
+        return Mended(
+            names: [Reflog.path],
+            notes: [
+                "\(Reflog.path): \(lines.count - kept.count) of \(lines.count) lines could not be read and were taken out; "
+                    + "the moves that are left are numbered anew"
+            ])
+    }
+
+    /// The addresses of which one was this clone's server, when `local/base_url` is lost.
+    ///
+    /// That it is, is told by heads that were accepted from a recorded server while none is recorded now.
+    ///
+    /// - Returns: Nil when nothing tells that.
+    func addressesOfLostServer(_ state: CloneState) throws(VaultError) -> [String]? {
+        guard try recordedServer() == nil, try savedRemotes().isEmpty,
+            let accepted = try? RemoteHeads(
+                files: files, config: state.config, tracked: state.namedBranch.headRefID), !accepted.heads.isEmpty
+        else { return nil }
+        var addresses: [String] = []
+        for place in seenPlaces() where try !RemoteHeads.hasHeads(of: place, files) { addresses.append(place.text) }
+        return addresses.isEmpty ? nil : addresses
+    }
+
+    /// Records the server again when one address alone is known.
+    func mendServer(_ scratch: ScratchArea) throws -> Mended {
+        guard let state = try? loadState(), let addresses = (try? addressesOfLostServer(state)) ?? nil,
+            addresses.count == 1
+        else { return Mended() }
+        try files.write("base_url", addresses[0].bytes, scratch: scratch)
+        return Mended(
+            names: ["local/base_url"],
+            notes: ["local/base_url was lost: the only address that is known is \(addresses[0])"])
+    }
+
+    /// Moves what no stash lists any more to the quarantine.
+    func mendStashes() throws -> Mended {
+        var mended = Mended()
+        for name in try StashShelf(vault: self).setAsideWithoutManifest() {
+            let text = PathQuoting.text(name)
+            mended.names.append("local/vaultctl/stash/\(text)")
+            mended.notes.append(
+                "the stash \(text) has lost its list of files; its contents are in local/vaultctl/quarantine/\(text), each "
+                    + "an encrypted file without a name")
+        }
+        return mended
+    }
+
     private func setAsideOwn(_ name: String) throws(VaultError) {
         guard let own = try layout.ownFolder(create: false) else { return }
         try setAside(name, in: own, as: "vaultctl-\(name)")

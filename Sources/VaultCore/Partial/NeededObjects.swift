@@ -17,17 +17,21 @@ struct NeededObjects {
             let graph = CommitGraph(
                 store: vault.store, cipher: vault.cipher, boundaries: state.config.shallowBoundaries)
             let trees = vault.treeReader()
-            var published: ObjectID?
-            // The remote may have gone on, and this branch may be one that was never pushed: what they have in common.
-            for id in try headsSeen(vault, state) {
-                guard let base = try graph.mergeBase(id, head) else { continue }
-                if let known = published, try !graph.isAncestor(known, of: base) { continue }
-                published = base
+            let seen = try headsSeen(vault, state)
+            for head in try ownHeads(vault, state) {
+                var published: ObjectID?
+                // The remote may have gone on, and this branch may be one that was never pushed: what they have in
+                // common.
+                for id in seen {
+                    guard let base = try graph.mergeBase(id, head) else { continue }
+                    if let known = published, try !graph.isAncestor(known, of: base) { continue }
+                    published = base
+                }
+                let commits = try graph.exclusive(head, not: published).sorted()
+                own.formUnion(
+                    try PublishPlanner(store: vault.store, graph: graph, trees: trees)
+                        .objects(of: commits, remote: published))
             }
-            let commits = try graph.exclusive(head, not: published).sorted()
-            own = Set(
-                try PublishPlanner(store: vault.store, graph: graph, trees: trees)
-                    .objects(of: commits, remote: published))
             let isSparse = part.isSparse
             let tree = try graph.tree(of: head)
             ofHead.insert(tree)
@@ -47,6 +51,16 @@ struct NeededObjects {
                 throw error
             }
         }
+    }
+
+    /// The head, and those of this clone's work on other branches.
+    private func ownHeads(_ vault: Vault, _ state: CloneState) throws(VaultError) -> Set<ObjectID> {
+        var heads = Set([state.head].compactMap { $0 })
+        for branch in vault.localBranches(state.index, current: state.cloneBranch?.branchID) where branch.type == .clone
+        {
+            if let head = (try? vault.refs.commit(of: branch.headRefID)) ?? nil { heads.insert(head) }
+        }
+        return heads
     }
 
     /// Heads of any branch that a remote is known to have.

@@ -12,6 +12,8 @@ struct StashShelf {
     private static let folderName = "stash"
     private static let manifestName = "manifest"
     private static let prefix = "stash-"
+    /// What a stash is called before it counts and while it is removed: nothing of it is needed after a crash.
+    private static let unfinishedPrefix = "unfinished-"
     private static let metaEnding = ".stash-meta.json"
     private static let zipLimit = 1 << 31
 
@@ -88,13 +90,12 @@ struct StashShelf {
         }
     }
 
-    /// Folders with a manifest: one without was never finished.
+    /// Folders with a manifest.
     private func ownNames() throws(VaultError) -> [[UInt8]] {
         guard let shelf = try shelf() else { return [] }
         return try attempt("cannot list the stashes") { () throws(Errno) in
             var names: [[UInt8]] = []
-            // What is not in this list is removed as unfinished: nothing is left out on the word of a directory.
-            for entry in try shelf.entries() {
+            for entry in try shelf.entries() where !entry.name.starts(with: Self.unfinishedPrefix.bytes) {
                 do throws(Errno) {
                     let folder = try shelf.openDirectory(entry.name)
                     if try folder.statusIfPresent(of: Self.manifestName.bytes) != nil { names.append(entry.name) }
@@ -224,13 +225,14 @@ struct StashShelf {
 
     // MARK: Checking
 
-    /// Folders of this program that hold objects and no manifest, with the number of their objects.
+    /// Folders that count as stashes and hold no manifest, with the number of their objects.
     func withoutManifest() throws(VaultError) -> [(name: [UInt8], objects: Int)] {
         guard let shelf = try shelf() else { return [] }
         let listed = Set(try ownNames())
         return try attempt("cannot list the stashes") { () throws(Errno) in
             var result: [(name: [UInt8], objects: Int)] = []
-            for entry in try shelf.entries() where !listed.contains(entry.name) {
+            for entry in try shelf.entries()
+            where !listed.contains(entry.name) && !entry.name.starts(with: Self.unfinishedPrefix.bytes) {
                 guard let folder = try? shelf.openDirectory(entry.name) else { continue }
                 let count = try folder.entries().count
                 if count > 0 { result.append((entry.name, count)) }
@@ -256,32 +258,47 @@ struct StashShelf {
 
     // MARK: Making and removing
 
-    /// A new folder, in which a stash is made; one without a manifest is removed by the next command.
+    /// A new folder, in which a stash is made; until it is sealed it has another name and is removed by the next command.
+    ///
+    /// - Returns: The name that it gets.
     func newFolder(_ timeMs: Int64) throws(VaultError) -> (name: [UInt8], folder: any Directory) {
         let shelf = try vault.layout.ownSubfolder(Self.folderName)
         try removeUnfinished(shelf)
         return try attempt("cannot make a stash") { () throws(Errno) in
             var number = timeMs
-            while true {
-                let name = "\(Self.prefix)\(number)".bytes
-                do throws(Errno) {
-                    try shelf.createDirectory(name, mode: 0o700)
-                    return (name, try shelf.openDirectory(name))
-                } catch .fileExists { number += 1 }
+            while try shelf.statusIfPresent(of: "\(Self.prefix)\(number)".bytes) != nil { number += 1 }
+            let name = "\(Self.prefix)\(number)".bytes
+            try shelf.createDirectory(Self.unfinished(name), mode: 0o700)
+            return (name, try shelf.openDirectory(Self.unfinished(name)))
+        }
+    }
+
+    private static func unfinished(_ name: [UInt8]) -> [UInt8] { unfinishedPrefix.bytes + name }
+
+    /// Removes a stash that was not sealed.
+    func removeUnfinished(_ name: [UInt8]) {
+        guard let shelf = try? shelf() else { return }
+        try? shelf.removeTree(Self.unfinished(name))
+    }
+
+    /// Removes what was begun and never counted; a folder that is called otherwise is left alone, whatever it holds.
+    private func removeUnfinished(_ shelf: any Directory) throws(VaultError) {
+        try attempt("cannot clean up the stashes") { () throws(Errno) in
+            for entry in try shelf.entries() where entry.name.starts(with: Self.unfinishedPrefix.bytes) {
+                try shelf.removeTree(entry.name)
             }
         }
     }
 
-    func removeFolder(_ name: [UInt8]) {
-        guard let shelf = try? shelf() else { return }
-        try? shelf.removeTree(name)
-    }
-
-    private func removeUnfinished(_ shelf: any Directory) throws(VaultError) {
-        let finished = Set(try ownNames())
-        try attempt("cannot clean up the stashes") { () throws(Errno) in
-            for entry in try shelf.entries() where !finished.contains(entry.name) { try shelf.removeTree(entry.name) }
+    /// Moves folders without a manifest to the quarantine; gives their names there.
+    func setAsideWithoutManifest() throws(VaultError) -> [[UInt8]] {
+        guard let shelf = try shelf() else { return [] }
+        var moved: [[UInt8]] = []
+        for (name, _) in try withoutManifest() {
+            try vault.setAside(String(decoding: name, as: UTF8.self), in: shelf)
+            moved.append(name)
         }
+        return moved
     }
 
     /// Objects on their way into a stash.
@@ -310,6 +327,7 @@ struct StashShelf {
         let own = try vault.layout.ownFolder(create: true)
         try attempt("cannot store a stash") { () throws(Errno) in
             try scratch.replace(Self.manifestName.bytes, in: folder, with: sealed.span, mode: 0o600)
+            try shelf.rename(Self.unfinished(record.name), to: shelf, as: record.name, replacing: true)
             try shelf.sync()
             try own?.sync()
         }
@@ -318,13 +336,14 @@ struct StashShelf {
     /// Removes a stash for good.
     func remove(_ record: StashRecord) throws(VaultError) {
         if record.isOwn {
-            let folder = try folder(record.name)
+            guard let shelf = try shelf() else { return }
             try attempt("cannot remove a stash") { () throws(Errno) in
-                // Without its manifest it does not count any more.
-                try folder.removeFile(Self.manifestName.bytes)
-                try folder.sync()
+                // Under that name it does not count any more. Not exclusively: some file systems can not do that.
+                try shelf.removeTree(Self.unfinished(record.name))
+                try shelf.rename(record.name, to: shelf, as: Self.unfinished(record.name), replacing: true)
+                try shelf.sync()
             }
-            return removeFolder(record.name)
+            return removeUnfinished(record.name)
         }
         guard let folder = try Self.folder(Self.folderName, in: vault.layout.local) else { return }
         try attempt("cannot remove a stash") { () throws(Errno) in

@@ -92,7 +92,7 @@ extension Vault {
         var record = listed
         let info = listed.info(number)
         var unpacked: [UInt8]?
-        defer { if let unpacked { shelf.removeFolder(unpacked) } }
+        defer { if let unpacked { shelf.removeUnfinished(unpacked) } }
         let folder: any Directory
         if record.isOwn {
             folder = try shelf.folder(record.name)
@@ -175,7 +175,7 @@ extension Vault {
         } catch {
             // One that is sealed stays: the work may be nowhere else.
             if (try? stash.folder.statusIfPresent(of: "manifest".bytes)) == .some(nil) {
-                stash.shelf.removeFolder(stash.name)
+                stash.shelf.removeUnfinished(stash.name)
                 try? StashJournal.remove(files)
             }
             throw error
@@ -206,7 +206,7 @@ extension Vault {
             try stash.shelf.seal(record, in: stash.folder, scratch)
             return info(stash.name) ?? record.info(0)
         } catch {
-            stash.shelf.removeFolder(stash.name)
+            stash.shelf.removeUnfinished(stash.name)
             throw error
         }
     }

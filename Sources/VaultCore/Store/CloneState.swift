@@ -24,8 +24,8 @@ struct CloneState: Sendable {
 extension Vault {
     /// Reads the clone's state and applies the format gate (spec 06 §1).
     ///
-    /// - Throws: `formatUnsupported`, `refUnreadable`, `objectCorrupt`, `branchNotFound`.
-    func loadState(allowingLostRef: Bool = false) throws(VaultError) -> CloneState {
+    /// - Throws: `formatUnsupported`, `refUnreadable`, `objectCorrupt`, `branchNotFound`, `keyWrong`.
+    func loadState() throws(VaultError) -> CloneState {
         let config: CloneConfig
         if let value = try files.readObject(CloneConfig.fileName) {
             config = try CloneConfig(reading: value)
@@ -35,7 +35,12 @@ extension Vault {
                 hint: "vaultctl fsck --repair", path: "local/config.json")
         }
         try note(config)
-        let stored = try refs.index(ids.index)
+        let stored: BranchIndex?
+        do throws(VaultError) { stored = try refs.index(ids.index) } catch {
+            if error.code == .refUnreadable { try requireFittingKey() }
+            throw error
+        }
+        if stored == nil, try refs.bytes(of: .ref(ids.headRef)) == nil { try requireFittingKey() }
         if stored == nil, mode != .readOnly, config.myBranchID?.isEmpty == false {
             throw VaultError(
                 .refUnreadable, "the branch index \(ids.index.text) is missing", hint: "vaultctl fsck --repair",
@@ -47,23 +52,13 @@ extension Vault {
         let named = try trackedBranch(of: cloneBranch, index)
         let headRef = cloneBranch?.headRefID ?? named.headRefID
         let head = try refs.commit(of: headRef)
-        if head == nil, !allowingLostRef, let lost = try lastCommit(of: headRef, named) {
-            throw VaultError(
-                .refUnreadable,
-                "this clone's branch is lost: its ref \(headRef.text) is missing; it last named \(lost.text)",
-                hint: "vaultctl fsck --repair", object: headRef.text)
+        if head == nil {
+            let traces = RefTraces(vault: self, boundaries: config.shallowBoundaries)
+            if let loss = try traces.loss(of: cloneBranch ?? named, index) { throw loss }
         }
         return CloneState(
             config: config, index: index, hasStoredIndex: stored != nil, cloneBranch: cloneBranch, namedBranch: named,
             head: head)
-    }
-
-    /// What a branch named last, by the log of its moves or, without one, by the branch it works on.
-    ///
-    /// A branch without commits has no ref and gives nil; one that had some, and has no ref now, was lost.
-    func lastCommit(of ref: RefID, _ named: BranchRecord) throws(VaultError) -> ObjectID? {
-        if let move = try Reflog(files: files).entries().last(where: { $0.ref == ref }) { return move.new }
-        return try refs.commit(of: named.headRefID)
     }
 
     /// Refuses vaults this version can not use: a newer minimum client, or packs (spec 06 §1.1).

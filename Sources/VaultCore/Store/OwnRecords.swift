@@ -84,6 +84,12 @@ extension Vault {
             (all?["remotes"]?.members ?? []).flatMap { $0.value.members ?? [] }.compactMap { try? RefID($0.name) })
     }
 
+    /// The places that were looked at.
+    func seenPlaces() -> [RemotePlace] {
+        let all = try? files.readOwn(Self.seenName)
+        return (all?["remotes"]?.members ?? []).map { RemotePlace(text: $0.name) }
+    }
+
     /// Forgets what was seen of some refs at a place.
     func forgetSeen(_ refs: [RefID], at place: RemotePlace, scratch: ScratchArea) throws(VaultError) {
         // One that does not read has nothing to be forgotten.

@@ -16,7 +16,7 @@ struct Reflog: Sendable {
     static let fileName = "reflog.jsonl"
     private static let kept = 1000
     private static let trimmedAbove = 1100
-    private static let limit = 4 << 20
+    static let limit = 4 << 20
 
     /// Appends a move; one to the same commit is not recorded.
     func append(_ entry: Entry, scratch: ScratchArea) {
@@ -53,10 +53,48 @@ struct Reflog: Sendable {
     /// The moves, oldest first.
     ///
     /// Lines that do not read are left out.
-    func entries() throws(VaultError) -> [Entry] {
-        guard let bytes = try files.read(Self.fileName, limit: Self.limit) else { return [] }
-        return bytes.split(separator: UInt8(ascii: "\n")).compactMap(Self.entry)
+    func entries() throws(VaultError) -> [Entry] { try lines().compactMap(\.self) }
+
+    /// What each line says, oldest first; nil for one that does not read.
+    ///
+    /// - Throws: `objectCorrupt` where no file of a size that can be read stands in its place.
+    func lines() throws(VaultError) -> [Entry?] {
+        let bytes: [UInt8]?
+        do throws(Errno) {
+            bytes = try files.layout.local.contents(Self.fileName, limit: Self.limit)
+        } catch {
+            guard Self.isMisplaced(error) else {
+                throw .io(error, "cannot read local/\(Self.fileName)", path: Self.path)
+            }
+            throw VaultError(
+                .objectCorrupt,
+                "local/\(Self.fileName) is no log: moves of branches are not recorded as long as it is there",
+                hint: "vaultctl fsck --repair", path: Self.path, cause: error)
+        }
+        return (bytes ?? []).split(separator: UInt8(ascii: "\n")).map(Self.entry)
     }
+
+    /// The log as it is told of one ref, newest first: the place of each line is its number.
+    ///
+    /// Beside its moves these are all lines that do not read, for each may have been one of them.
+    ///
+    /// * `ref`: Nil means every ref.
+    func history(of ref: RefID?) throws(VaultError) -> [Entry?] {
+        try lines().reversed().filter { $0 == nil || ref == nil || $0?.ref == ref }
+    }
+
+    static let path = "local/\(fileName)"
+
+    /// Whether something else than a file of the log's size stands in its place.
+    private static func isMisplaced(_ error: Errno) -> Bool {
+        switch error {
+        case .invalidArgument, .tooManyLinks, .isADirectory, .fileTooLarge, .noSuchDevice: true
+        default: false
+        }
+    }
+
+    /// How many lines do not read.
+    func unreadableLines() throws(VaultError) -> Int { try lines().count { $0 == nil } }
 
     private static func entry(_ line: ArraySlice<UInt8>) -> Entry? {
         guard let value = try? JSONReader.parse(Array(line).span),
@@ -73,9 +111,11 @@ struct Reflog: Sendable {
 
     /// The moves that are remembered further, oldest first, and how many others there are.
     ///
-    /// The last move of every ref is never forgotten: it tells what a lost ref named.
+    /// The last move of every ref is never forgotten: it tells what a lost ref named. Nothing is, as long as there are lines
+    /// that do not read: what they were about is not known.
     func unexpired(nowMs: Int64) throws(VaultError) -> (kept: [Entry], expired: Int) {
         let all = try entries()
+        if try unreadableLines() > 0 { return (all, 0) }
         var last: [RefID: Int] = [:]
         for (position, move) in all.enumerated() { last[move.ref] = position }
         let kept = all.enumerated().filter { position, move in

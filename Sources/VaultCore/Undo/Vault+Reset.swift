@@ -157,18 +157,26 @@ extension Vault {
             to: target, verb: "undo", state, graph, treeReader(), lock.scratch, observer)
     }
 
-    /// The moves of this clone's branch, newest first.
+    /// The moves of this clone's branch, newest first, and the lines of the log that do not read.
     ///
     /// * `all`: Of every ref.
+    /// - Throws: `objectCorrupt` where something else stands in the log's place.
     public func reflog(all: Bool = false, limit: Int? = nil) throws -> [ReflogMove] {
         let state = try loadState()
         let graph = CommitGraph(store: store, cipher: cipher, boundaries: state.config.shallowBoundaries)
         var result: [ReflogMove] = []
         var counts: [RefID: Int] = [:]
-        for entry in try Reflog(files: files).entries().reversed() where all || entry.ref == state.headRef {
+        var gaps = 0
+        for entry in try Reflog(files: files).history(of: all ? nil : state.headRef) {
             if let limit, result.count >= limit { break }
-            let number = counts[entry.ref, default: 0]
-            counts[entry.ref] = number + 1
+            guard let entry else {
+                // It may have been a move of any ref, and counts as one of each.
+                result.append(ReflogMove(unreadable: counts[state.headRef, default: 0] + gaps))
+                gaps += 1
+                continue
+            }
+            let number = counts[entry.ref, default: 0] + gaps
+            counts[entry.ref, default: 0] += 1
             var subject: String?
             if let commit = try? graph.commit(entry.new), let message = try? message(of: commit) {
                 subject = String(message.prefix { !$0.isNewline })
