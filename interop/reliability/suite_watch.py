@@ -33,6 +33,9 @@ PLACES = [
     ('key', b'{\n  "mode": "read', 'mode of a read-only clone'),
     ('key', b'sgit_private_read_', 'read key that was asked for'),
     ('content', b'{\n  "schema_version', 'commit ids of a merge that waits'),
+    ('content', b'{\n  "index_id": ', 'ids of a branch that waits for its registration'),
+    ('content', b'{\n  "ref-pid-', 'accepted heads of a remote'),
+    ('content', b'{"v":1,"remotes":', 'what was last seen of the remotes'),
 ]
 # A file of a working copy before it gets its name; objects are never without one.
 PENDING_FILE = re.compile(r'/\.sg_vault/local/vaultctl/tmp/#\d+ \(deleted\)$')

@@ -22,7 +22,7 @@ extension Vault {
         guard let url = try baseURL(), !Self.isAddress(url) else { return }
         throw VaultError(
             .objectCorrupt, "local/base_url holds neither a URL nor an absolute path",
-            hint: "vaultctl remote set-url \(Self.originName) URL", path: "local/base_url")
+            hint: "vaultctl remote set-url origin URL", path: "local/base_url")
     }
 
     /// Refuses saved remotes whose addresses are none.
@@ -33,7 +33,7 @@ extension Vault {
         for record in try savedRemotes() where !Self.isAddress(record.url) {
             throw VaultError(
                 .objectCorrupt, "the address of the remote '\(record.name)' is neither a URL nor an absolute path",
-                hint: "vaultctl remote set-url \(record.name) URL", path: "local/remotes.json")
+                hint: "vaultctl remote set-url NAME URL", path: "local/remotes.json")
         }
     }
 }
