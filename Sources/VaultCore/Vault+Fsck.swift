@@ -53,7 +53,7 @@ extension Vault {
             if brought.isEmpty { break }
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }
-        let keys = try await mendKeys(report.missing + report.broken, from: remote, lock.scratch)
+        let keys = try await mendKeys(report, from: remote, lock.scratch)
         if !keys.names.isEmpty {
             report = try FsckOperation(vault: self, options: options, observer: observer).run()
         }

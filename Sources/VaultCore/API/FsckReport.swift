@@ -113,6 +113,8 @@ public struct FsckReport: Sendable {
     public var badTags: [String] = []
     /// What a repair could not bring back, and what that means.
     public var notes: [String] = []
+    /// Keys of other clones' branches that are not here: the reference does not publish all of them.
+    var lackingKeys: [KeyID] = []
     /// Objects that were fetched again, and files of the clone that were made anew.
     public var repaired: [String]
     /// What is still wrong.

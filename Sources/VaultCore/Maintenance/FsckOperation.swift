@@ -241,6 +241,10 @@ struct FsckOperation {
         let listed = Set(index.branches.compactMap(\.publicKeyID))
         let told = Set((report.broken + report.unreadable).map(\.id))
         for (key, count) in lacking where listed.contains(key) && !told.contains(key.text) {
+            guard case .some(.some) = try? vault.privateKey(key) else {
+                report.lackingKeys.append(key)
+                continue
+            }
             let commits = count == 1 ? "of one commit" : "of \(count) commits"
             report.missing.append(
                 finding(key.text, .key, "the public key is not here: the signatures \(commits) can not be checked"))

@@ -69,11 +69,11 @@ extension Vault {
     /// Brings back public keys that a check misses or can not read: this clone's own from its private half, others from
     /// the remote.
     func mendKeys(
-        _ findings: [FsckReport.Finding], from remote: (any Remote)?, _ scratch: ScratchArea
+        _ report: FsckReport, from remote: (any Remote)?, _ scratch: ScratchArea
     ) async throws -> Mended {
         var mended = Mended()
-        var wanted: Set<KeyID> = []
-        for finding in findings where finding.kind == .key {
+        var wanted = Set(report.lackingKeys)
+        for finding in report.missing + report.broken where finding.kind == .key {
             guard let id = try? KeyID(finding.id) else { continue }
             if let made = try remadeKey(id) {
                 try store(made, as: id, scratch)
