@@ -85,6 +85,8 @@ package final class LyingRemote: Remote {
         case truncate
         case swapWith(FileID)
         case answer([UInt8])
+        /// No answer at all.
+        case fail(VaultError)
     }
 
     private let inner: any Remote
@@ -105,6 +107,7 @@ package final class LyingRemote: Remote {
         for id in ids {
             switch lies[id] {
             case .absent?: try deliver(id, .absent)
+            case .fail(let error)?: throw error
             case .answer(let bytes)?: try deliver(id, .content(bytes))
             case .swapWith(let other)?:
                 try await inner.read([other]) { _, file in try deliver(id, file) }
@@ -122,6 +125,7 @@ package final class LyingRemote: Remote {
 
     package func stream(_ id: FileID, into sink: (Span<UInt8>) throws -> Void) async throws -> Bool {
         switch lies[id] {
+        case .fail(let error)?: throw error
         case .absent?: return false
         case .answer(let bytes)?:
             try sink(bytes.span)

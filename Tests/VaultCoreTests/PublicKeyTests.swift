@@ -164,6 +164,21 @@ struct PublicKeyTests {
         #expect(try await repaired("b").isClean)
     }
 
+    @Test(arguments: [Damage.lost, .empty])
+    func `a repair asks a remote in vain only for what is damaged`(kind: Damage) async throws {
+        _ = try await first.push(to: try setting.remote())
+        let second = try await setting.clone("b")
+        try damage(own, in: second.layout.keys, kind)
+        let deaf = LyingRemote(try setting.remote(), lies: [.key(own): .fail(VaultError(.unreachable, "no answer"))])
+        if kind == .lost {
+            #expect(try await second.fsck(FsckOptions(repair: true), repairFrom: deaf).isClean)
+        } else {
+            await #expect(throws: VaultError.coded(.unreachable)) {
+                _ = try await second.fsck(FsckOptions(repair: true), repairFrom: deaf)
+            }
+        }
+    }
+
     @Test func `what a repair replaces is kept aside`() async throws {
         try damage(own, in: first.layout.keys, .random)
         let bad = try #require(try first.layout.keys.contents(own.text, limit: 4096))

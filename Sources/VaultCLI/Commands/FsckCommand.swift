@@ -13,7 +13,8 @@ enum FsckCommand {
         words: ["fsck"], group: .maintain, summary: "check that the clone is whole",
         paragraph: """
             Hashes, decrypts and parses every object that the branches of this clone lead to, whichever is worked on, \
-            checks the signatures of all commits and tags, and the local state. Exit 0 only when nothing is wrong, or everything wrong was repaired. With \
+            checks the signatures of all commits and tags, and the local state. Exit 0 only when nothing is wrong, or \
+            everything wrong was repaired. With \
             --repair a lost or damaged ref, branch index, config.json or record of this clone is made anew as well, \
             from the server or from what the clone knows; a ref that had to be guessed while commits go on from the \
             guess counts as damage; what can not be told any more is said, and the bad file is kept \
